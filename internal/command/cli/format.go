@@ -29,63 +29,41 @@ func Finish(format *Format, w io.Writer, report *Report) error {
 	return report.Err()
 }
 
-// writeText writes a line "file:line:col: message [reason]" per result, the hint below it, and a
-// summary.
+// writeText writes a line "file:line:col: message [reason]" per result, the hint and the facts below it, and a
+// summary. The writers are buffered, so the last line returns every error.
 func writeText(w io.Writer, r *Report) error {
-	as := lookOn(w)
-	lines := &excerpts{look: as, files: r.read}
+	paint := painter(w)
 	for _, res := range r.Results() {
 		if res.silent() {
 			continue
 		}
-		where := plain.Line(res.File)
+		where, style := plain.Line(res.File), red
 		if res.Line > 0 {
 			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
 		}
 		if where != "" {
-			where += ": "
+			where = paint(bold, where+": ")
 		}
-		where = as.paint(bold, where)
-		style, excerpt := green, ""
 		switch res.Outcome {
 		case Warn:
-			where, style = where+as.paint(yellow, "warning: "), yellow
-		case Refuse, Unknown:
-			style = red
+			where, style = where+paint(yellow, "warning: "), yellow
+		case Pass:
+			style = green
 		}
-		if res.Outcome != Pass {
-			excerpt = lines.of(res) // a marked line looks like an error
-		}
-		if _, err := fmt.Fprintf(w, "%s%s %s\n%s", where, plain.Line(res.Message), as.paint(style, "["+res.Reason+"]"),
-			excerpt); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "%s%s %s\n", where, plain.Line(res.Message), paint(style, "["+res.Reason+"]"))
 		if res.Hint != "" {
-			if _, err := fmt.Fprintf(w, "    %s %s\n", as.paint(cyan, "hint:"),
-				wrapped(plain.Line(res.Hint), len("    hint: "), as.width)); err != nil {
-				return err
-			}
+			fmt.Fprintf(w, "    %s %s\n", paint(cyan, "hint:"), plain.Line(res.Hint))
 		}
-		if err := writeFacts(w, res.Facts); err != nil {
-			return err
+		width := 0
+		for _, f := range res.Facts {
+			width = max(width, len(f.Label))
+		}
+		for _, f := range res.Facts {
+			fmt.Fprintf(w, "    %-*s  %s\n", width, f.Label, plain.Line(f.Value))
 		}
 	}
 	_, err := fmt.Fprintln(w, summaryLine(r)+remark(r))
 	return err
-}
-
-// writeFacts writes one line per fact, with aligned values.
-func writeFacts(w io.Writer, facts []Fact) error {
-	width := 0
-	for _, f := range facts {
-		width = max(width, len(f.Label))
-	}
-	for _, f := range facts {
-		if _, err := fmt.Fprintf(w, "    %-*s  %s\n", width, f.Label, plain.Line(f.Value)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func summaryLine(r *Report) string {
@@ -165,11 +143,8 @@ func writeGitHub(w io.Writer, r *Report) error {
 		if res.Hint != "" {
 			message += "\n" + plain.Line(res.Hint)
 		}
-		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", command,
-			githubProperty(plain.Line(res.File)), max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason),
-			githubData(message)); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", command, githubProperty(plain.Line(res.File)),
+			max(res.Line, 1), max(res.Column, 1), githubProperty(res.Reason), githubData(message))
 	}
 	_, err := fmt.Fprintln(w, summaryLine(r)+remark(r))
 	return err

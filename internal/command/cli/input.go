@@ -57,8 +57,8 @@ type Inputs struct {
 // content. It reads and parses small files on all cores, a few of them ahead; visit runs on the
 // goroutine of the caller.
 func (in Inputs) Each(visit func(*exception.Document)) {
-	files := parallel.Ordered[string, *contents]{Workers: runtime.GOMAXPROCS(0), Work: in.ahead,
-		Done: func(path string, c *contents) { in.contents(path, c, visit) }}
+	files := parallel.Ordered[string, func(visitor)]{Workers: runtime.GOMAXPROCS(0), Work: in.ahead,
+		Done: func(_ string, read func(visitor)) { read(visit) }}
 	files.Each(in.walk)
 }
 

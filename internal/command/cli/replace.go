@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,54 +27,46 @@ func Writes(flags *pflag.FlagSet, names ...string) {
 
 // place is a file or folder on the command line or in the configuration. It may not exist.
 type place struct {
-	said   string // by the user
-	path   string
-	info   os.FileInfo // nil if it does not exist
-	folder os.FileInfo // that contains it
-	within bool        // as a folder, it stands for all documents in it
+	said string      // by the user
+	path string      // absolute and without links, or "" if its folder does not exist
+	info os.FileInfo // nil if it does not exist
+	// within means that a folder stands for the documents in it.
+	within bool
 }
 
 func placeOf(said, path string, within bool) place {
-	p := place{said: said, path: path, within: within}
+	p := place{said: said, within: within}
 	p.info, _ = os.Stat(path)
-	p.folder, _ = os.Stat(filepath.Dir(strings.TrimRight(path, "/")))
+	whole, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		path = strings.TrimRight(path, "/")
+		if whole, err = filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
+			return p
+		}
+		whole = filepath.Join(whole, filepath.Base(path))
+	}
+	p.path, _ = filepath.Abs(whole) // fails only without a working directory
 	return p
 }
 
-// is reports whether two places are the same file, by any name. Names that differ only in case are the
-// same file on some systems.
+// is reports whether an output is a file, by any name, or an existing document in a folder. Names that differ only in
+// case are the same file on some systems.
 func (p place) is(q place) bool {
-	if p.info != nil && q.info != nil {
+	if p.info == nil || q.info == nil {
+		return p.info == q.info && p.path != "" && strings.EqualFold(p.path, q.path)
+	}
+	if !q.info.IsDir() {
 		return p.info.Mode().IsRegular() && os.SameFile(p.info, q.info)
 	}
-	return p.info == nil && q.info == nil && p.folder != nil && q.folder != nil && os.SameFile(p.folder, q.folder) &&
-		strings.EqualFold(filepath.Base(p.path), filepath.Base(q.path))
-}
-
-// in reports whether p is an existing document in the folder q.
-func (p place) in(q place) bool {
-	if !q.within || p.info == nil || q.info == nil || !q.info.IsDir() || !exception.HoldsDocuments(p.path) {
-		return false
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(p.path))
-	if err == nil {
-		dir, err = filepath.Abs(dir)
-	}
-	for ; err == nil; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err == nil && os.SameFile(info, q.info) {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	return false
+	folder := strings.TrimSuffix(q.path, "/") + "/"
+	return q.within && exception.HoldsDocuments(p.path) && len(p.path) > len(folder) &&
+		strings.EqualFold(p.path[:len(folder)], folder)
 }
 
 // checkOutputs rejects an output that would replace an input, the configuration, a file that the
 // configuration names, or another output. reports are the paths of --report.
 func checkOutputs(cmd *cobra.Command, args, reports []string) error {
-	var outputs, inputs, sources []place
+	var outputs, inputs []place
 	for _, path := range reports {
 		outputs = append(outputs, placeOf("--report "+path, path, false))
 	}
@@ -97,65 +90,52 @@ func checkOutputs(cmd *cobra.Command, args, reports []string) error {
 	if len(outputs) == 0 {
 		return nil
 	}
-	if cfg, err := config.LoadRepository(flagValue(cmd, "config")); err == nil {
-		inputs, sources = append(inputs, configured(cfg)...), foldersOf(cfg)
-	}
+	files, folders := configured(cmd)
 	for i, out := range outputs {
+		_, path, _ := strings.Cut(out.said, " ")
 		switch {
-		case out.folder == nil || !out.folder.IsDir():
-			return Hint(fmt.Errorf("write %s: the folder %s does not exist", out.path, filepath.Dir(out.path)),
+		case out.path == "":
+			return Hint(fmt.Errorf("write %s: the folder %s does not exist", path, filepath.Dir(path)),
 				"create the folder, or name another file")
 		case out.info != nil && out.info.IsDir():
-			return fmt.Errorf("write %s: it is a folder: name a file", out.path)
+			return fmt.Errorf("write %s: it is a folder: name a file", path)
 		}
-		if strings.EqualFold(filepath.Base(out.path), config.Name) {
-			return replaces(out, "the configuration")
+		others := slices.Concat(inputs, files, outputs[:i])
+		if i < len(reports) {
+			others = append(others, folders...) // signed documents are an output
 		}
-		for _, in := range append(inputs, outputs[:i]...) {
-			if out.is(in) || out.in(in) {
-				return replaces(out, in.said)
+		if at := slices.IndexFunc(others, out.is); at >= 0 || strings.EqualFold(filepath.Base(path), config.Name) {
+			what := "the configuration"
+			if at >= 0 {
+				what = others[at].said
 			}
-		}
-		for _, folder := range sources {
-			if i < len(reports) && out.in(folder) {
-				return replaces(out, "a file of "+folder.said)
-			}
+			return &UsageError{Err: fmt.Errorf("%s would replace %s", out.said, what), Hint: "name another file"}
 		}
 	}
 	return nil
 }
 
-func flagValue(cmd *cobra.Command, name string) string {
-	if f := cmd.Flags().Lookup(name); f != nil {
-		return f.Value.String()
+// configured returns the configuration and the files that its trust policy names, and its folders of documents.
+func configured(cmd *cobra.Command) (files, folders []place) {
+	path := ""
+	if f := cmd.Flags().Lookup("config"); f != nil {
+		path = f.Value.String()
 	}
-	return ""
-}
-
-// configured returns the configuration and the files that its trust policy names.
-func configured(cfg *config.Config) []place {
-	all := []place{placeOf("the configuration", cfg.Document().File(), false)}
-	written, _, err := cfg.Trust()
+	cfg, err := config.LoadRepository(path)
 	if err != nil {
-		return all // the command reports it
+		return nil, nil // the command reports it
 	}
-	for _, path := range written.Files() {
-		all = append(all, placeOf("a file of the trust policy", path, false))
+	files = append(files, placeOf("the configuration", cfg.Document().File(), false))
+	if trusted, _, err := cfg.Trust(); err == nil {
+		for _, path := range trusted.Files() {
+			files = append(files, placeOf("a file of the trust policy", path, false))
+		}
 	}
-	return all
-}
-
-// foldersOf returns the folders of documents in the configuration.
-func foldersOf(cfg *config.Config) (all []place) {
 	d := cfg.Directories
 	for _, folder := range []string{d.Unsigned, d.Signed, d.Policies} {
 		if folder != "" {
-			all = append(all, placeOf(folder, filepath.Join(cfg.Dir, folder), true))
+			folders = append(folders, placeOf("a file of "+folder, filepath.Join(cfg.Dir, folder), true))
 		}
 	}
-	return all
-}
-
-func replaces(out place, what string) error {
-	return &UsageError{Err: fmt.Errorf("%s would replace %s", out.said, what), Hint: "name another file"}
+	return files, folders
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -94,7 +93,6 @@ type Report struct {
 
 	results []Result
 	counts  map[Outcome]int
-	read    map[string]fs.FileInfo // regular files on disk that hold the documents
 }
 
 // Add adds results to the report.
@@ -120,19 +118,10 @@ func (r *Report) Results() []Result {
 	return r.results
 }
 
-// holds reports whether a path is a file of documents that the run has read, or has written a result
-// about, such as a draft.
+// holds reports whether a path is a file that the run has written a result about, such as a draft.
 func (r *Report) holds(path string) bool {
 	info, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	for _, read := range r.read {
-		if os.SameFile(info, read) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(r.results, func(result Result) bool {
+	return err == nil && slices.ContainsFunc(r.results, func(result Result) bool {
 		file, err := os.Stat(result.File)
 		return err == nil && file.Mode().IsRegular() && os.SameFile(info, file)
 	})

@@ -72,9 +72,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		fmt.Fprintln(streams.Err, begin+plain.Line(strings.TrimSpace(line)))
 	}
 	if hint := hintOf(err); hint != "" {
-		begin := name + ": hint: "
-		fmt.Fprintln(streams.Err, begin+wrapped(plain.Line(asCalled(root, hint)), len(begin),
-			TerminalWidth(streams.Err)))
+		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, plain.Line(asCalled(root, hint)))
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {

@@ -5,6 +5,7 @@ package verify
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -17,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/command/trustflags"
+	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -42,9 +44,20 @@ const example = `  # the signer: a workflow of acme/exceptions on main
   # live exceptions, with all facts
   kubectl get policyexception -n platform-exceptions mongo -o yaml | polex-verify --config polex.yaml --explain -`
 
+// options are the flags.
+type options struct {
+	config, cluster, bundle      string
+	emit                         string // "", "message" or "signed"
+	git, ref                     string
+	paths                        []string // in the commit
+	explain, exceptions, anyTime bool
+	given                        func(flag string) bool
+	format                       *cli.Format
+	trusted                      *trustflags.Flags
+}
+
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
-	var configPath string
 	cmd := &cobra.Command{
 		Use:                   "polex-verify [flags] PATH... | polex-verify --git FOLDER [flags]",
 		Short:                 "Verify that exceptions are signed, unchanged and unexpired",
@@ -52,94 +65,116 @@ func New(streams cli.Streams) *cobra.Command {
 		Example:               example,
 		DisableFlagsInUseLine: true,
 	}
-	format := cli.AddFormatFlag(cmd)
-	cmd.Flags().StringVar(&configPath, "config", "", "configuration `file` with the trust policy (default: none)")
-	trusted := trustflags.Add(cmd)
-	trusted.AddKey(cmd)
-	git, explain, emit, detached, only := addGitFlags(cmd), addExplainFlag(cmd), addEmitFlag(cmd), addBundleFlag(
-		cmd), addOnlyFlag(cmd)
-	var anyTime bool
-	cmd.Flags().BoolVar(&anyTime, "any-time", false,
+	flags := cmd.Flags()
+	o := &options{given: flags.Changed, format: cli.AddFormatFlag(cmd), trusted: trustflags.Add(cmd)}
+	o.trusted.AddKey(cmd)
+	flags.StringVar(&o.config, "config", "", "configuration `file` with the trust policy (default: none)")
+	flags.StringVar(&o.git, "git", "", "verify a commit of the Git repository in a `folder`")
+	flags.StringVar(&o.ref, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
+	flags.StringArrayVar(&o.paths, "path", nil,
+		"with --git, a `file` or folder in the commit, or . (default: directories.signed; with --only-exceptions: "+
+			"signed)")
+	flags.BoolVar(&o.explain, "explain", false, "print signer, run, commit, log entry or timestamp, and expiry")
+	flags.StringVar(&o.emit, "emit", "", "print the verified documents if all pass: message (without signature) or signed")
+	flags.Lookup("emit").NoOptDefVal = "message"
+	cli.Check(flags, "emit", cli.OneOf("message", "signed"))
+	flags.StringVar(&o.bundle, "bundle", "", "verify one unsigned document by the Sigstore bundle (v0.3) in a `file`")
+	flags.BoolVar(&o.exceptions, "only-exceptions", false, "reject every other file, such as a Kustomization")
+	flags.BoolVar(&o.anyTime, "any-time", false,
 		"also accept exceptions that have expired or have not started, such as in a check of a pull request")
-	var cluster string
-	cmd.Flags().StringVar(&cluster, "cluster-name", "",
+	flags.StringVar(&o.cluster, "cluster-name", "",
 		"name of the `cluster`: reject exceptions for others ("+exception.AnnotationCluster+
 			"), or leave them out of --emit")
-	cmd.Args = git.check
-	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		if err := detached.check(paths, git, emit); err != nil {
-			return err
-		}
-		if err := emit.check(paths); err != nil {
-			return err
-		}
-		if err := only.check(paths, detached); err != nil {
-			return err
-		}
-		if anyTime && (emit.on() || detached.on()) {
-			return cli.Usagef("--any-time cannot be combined with --emit or --bundle")
-		}
-		if err := explain.check(format); err != nil {
-			return err
-		}
-		cfg, err := cli.LoadConfig(configPath)
-		if err != nil {
-			return err
-		}
-		verifier, err := trusted.Verifier(cfg)
-		if err != nil {
-			return err
-		}
-		defer runtime.KeepAlive(cli.Room())
-		report := &cli.Report{Tool: "polex-verify", Done: "verified",
-			Reasons: append(verify.Reasons(), ownReasons()...)}
-		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
-		if only.on {
-			inputs.Screen = only.screen
-		}
-		signed, documents := cfg.Directories.Signed, inputs.Each
-		if only.on {
-			signed = path.Clean(cmp.Or(signed, "signed"))
-		}
-		if git.on() {
-			commit := &commitInputs{ctx: cmd.Context(), flags: git, report: report, screen: inputs.Screen}
-			if commit.paths, err = git.inCommit(signed); err != nil {
-				return err
-			}
-			paths, documents = commit.paths, commit.each
-		}
-		if only.mayBeEmpty(paths, signed, git.on()) {
-			report.Idle = "nothing is signed: there is no exception in " + signed
-		}
-		r := run{verifier: verifier, report: report, now: streams.Now(), anyTime: anyTime, cluster: cluster,
-			explain: explain.on, details: format.Writes("json"), emit: emit,
-			ownKeys: slices.Concat(cfg.Statements.All(), verifier.Terms().Keys)}
-		if detached.on() {
-			detached.verify(&r, inputs)
-		} else {
-			progress := cli.StartProgress(streams.Err, "verifying documents")
-			settle := func(doc *exception.Document, a answer) {
-				r.settle(doc, a)
-				progress.Tell("verifying documents", report.Documents, 0)
-			}
-			parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify,
-				Done: settle}.Each(documents)
-			progress.Stop()
-		}
-
-		results := streams.Out
-		if emit.on() {
-			results = streams.Err
-		}
-		if err := format.Write(results, report); err != nil {
-			return err
-		}
-		if err := emit.write(streams.Out, report); err != nil {
-			return err
-		}
-		return report.Err()
-	}
+	cmd.Args = o.check
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error { return o.run(cmd.Context(), paths, streams) }
 	return cmd
+}
+
+// check rejects an invalid command line before anything is read.
+func (o *options) check(cmd *cobra.Command, paths []string) error {
+	usage := func(hint, format string, args ...any) error {
+		return &cli.UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
+	}
+	inGit := o.given("git")
+	switch {
+	case !inGit && (o.given("ref") || o.given("path")):
+		return usage("add --git FOLDER, the clone to read", "--ref and --path require --git")
+	case !inGit && len(paths) == 0:
+		return cli.AtLeastOnePath(cmd, paths)
+	case inGit && len(paths) > 0:
+		return usage("name the path in the commit with --path",
+			"with --git, %q is neither on disk nor in the commit", paths[0])
+	case o.bundle != "" && inGit:
+		return cli.Usagef("--bundle cannot be combined with --git")
+	case o.bundle != "" && o.emit == "signed":
+		return usage("print the document itself with --emit=message",
+			"--bundle cannot be combined with --emit=signed: the document has no signature")
+	case o.bundle != "" && len(paths) != 1:
+		return usage("verify them one by one, each with its own bundle", "--bundle requires exactly one PATH")
+	case o.bundle != "" && o.exceptions:
+		return cli.Usagef("--only-exceptions requires signed documents, and --bundle verifies an unsigned one")
+	case o.exceptions && slices.Contains(paths, "-"):
+		return usage("name the folder", "--only-exceptions cannot be combined with standard input (-)")
+	case o.anyTime && (o.emit != "" || o.bundle != ""):
+		return cli.Usagef("--any-time cannot be combined with --emit or --bundle")
+	case o.explain && o.format.String() != "text" && o.format.String() != "json":
+		return usage("remove -o, or use -o json, which has the facts under details",
+			"--explain cannot be combined with -o %s", o.format)
+	}
+	var bad *git.RevisionError
+	if err := git.CheckRevision(o.ref); inGit && errors.As(err, &bad) {
+		return usage(bad.Hint(), "%w", err)
+	}
+	return nil
+}
+
+// run verifies the documents and writes the results.
+func (o *options) run(ctx context.Context, paths []string, streams cli.Streams) error {
+	cfg, err := cli.LoadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	verifier, err := o.trusted.Verifier(cfg)
+	if err != nil {
+		return err
+	}
+	defer runtime.KeepAlive(cli.Room())
+	report := &cli.Report{Tool: "polex-verify", Done: "verified", Reasons: append(verify.Reasons(), ownReasons()...)}
+	r := run{options: o, verifier: verifier, report: report, now: streams.Now(),
+		ownKeys: slices.Concat(cfg.Statements.All(), verifier.Terms().Keys),
+		emitted: exception.Stream{Limit: maxEmitted}}
+	inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
+	signed := cfg.Directories.Signed
+	if o.exceptions {
+		signed, inputs.Screen = path.Clean(cmp.Or(signed, "signed")), screen
+	}
+	documents := inputs.Each
+	if o.given("git") {
+		commit := &commitInputs{options: o, report: report, screen: inputs.Screen}
+		if paths, err = o.inCommit(signed); err != nil {
+			return err
+		}
+		documents = func(visit func(*exception.Document)) { commit.each(ctx, paths, visit) }
+	}
+	if o.exceptions && onlySigned(paths, signed, o.given("git")) {
+		report.Idle = "nothing is signed: there is no exception in " + signed
+	}
+	if o.bundle != "" {
+		r.detached(inputs)
+	} else {
+		r.all(documents, cli.StartProgress(streams.Err, "verifying documents"))
+	}
+	results := streams.Out
+	if o.emit != "" {
+		results = streams.Err
+	}
+	if err := o.format.Write(results, report); err != nil {
+		return err
+	}
+	if err := r.writeEmitted(streams.Out); err != nil {
+		return err
+	}
+	return report.Err()
 }
 
 // The reasons that only this command has.
@@ -167,17 +202,25 @@ func ownReasons() []exception.Reason {
 }
 
 type run struct {
+	*options
 	verifier *verify.Verifier
 	report   *cli.Report
 	now      time.Time
 	met      exception.Identities
-	emit     *emission
+	emitted  exception.Stream  // of --emit
 	ownKeys  []string          // of statements and of the expiry
-	cluster  string            // "" accepts exceptions for any cluster
-	anyTime  bool              // expired ones and those that have not started pass
-	explain  bool              // in text
-	details  bool              // for JSON only, to keep large reports small
 	special  map[string]string // hints that win over the general ones
+}
+
+// all verifies documents in parallel.
+func (r *run) all(documents func(visit func(*exception.Document)), progress *cli.Progress) {
+	defer progress.Stop()
+	settle := func(doc *exception.Document, a answer) {
+		r.settle(doc, a)
+		progress.Tell("verifying documents", r.report.Documents, 0)
+	}
+	parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.verify,
+		Done: settle}.Each(documents)
 }
 
 // answer is the result of the verifier for a document, and the form to print if it passes.
@@ -211,8 +254,8 @@ func (r *run) verify(doc *exception.Document) answer {
 
 func (r *run) answer(doc *exception.Document, verified *verify.Verified, err error) answer {
 	a := answer{verified: verified, err: err}
-	if a.err == nil && r.emit.on() {
-		a.emitted, a.emitErr = r.emit.of(doc, a.verified)
+	if a.err == nil && r.emit != "" {
+		a.emitted, a.emitErr = printed(doc, a.verified, r.emit == "signed")
 	}
 	return a
 }
@@ -244,7 +287,7 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	if r.explain {
 		result.Facts = explain(facts, result.Outcome == cli.Pass)
 	}
-	if r.details {
+	if r.format.Writes("json") { // a report without them is small
 		result.Details = details(facts)
 	}
 	r.report.Add(result)
@@ -271,7 +314,7 @@ func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 	clusters := wildcard.Names(a.verified.Message().Clusters())
 	if r.cluster != "" && clusters != nil && !clusters.Include(r.cluster) {
 		result.Outcome, result.Reason = cli.Refuse, reasonElsewhere
-		if r.emit.on() {
+		if r.emit != "" {
 			result.Outcome = cli.Pass
 		}
 		result.Message = fmt.Sprintf("it is for the clusters %q, and this is %q", clusters, r.cluster)
@@ -284,8 +327,8 @@ func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 		return
 	}
 	err := a.emitErr
-	if err == nil && r.emit.on() {
-		err = r.emit.stream.Add(a.emitted)
+	if err == nil && r.emit != "" {
+		err = r.emitted.Add(a.emitted)
 	}
 	if err != nil {
 		result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotEmitted, err.Error()

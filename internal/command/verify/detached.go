@@ -3,59 +3,21 @@ package verify
 import (
 	"errors"
 	"io/fs"
-	"os"
-
-	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/verify"
 )
 
-// detached verifies a document without a signature of its own by a bundle in another file.
-type detached struct {
-	bundle string // the path; "" for signed documents
-}
-
-func addBundleFlag(cmd *cobra.Command) *detached {
-	d := &detached{}
-	cmd.Flags().StringVar(&d.bundle, "bundle", "",
-		"verify one unsigned document by the Sigstore bundle (v0.3) in a `file`")
-	return d
-}
-
-func (d *detached) on() bool { return d.bundle != "" }
-
-// check rejects arguments that --bundle does not support.
-func (d *detached) check(paths []string, git *gitFlags, emit *emission) error {
-	switch {
-	case !d.on():
-		return nil
-	case git.on():
-		return cli.Usagef("--bundle cannot be combined with --git")
-	case emit.form == "signed":
-		return &cli.UsageError{Err: errors.New(
-			"--bundle cannot be combined with --emit=signed: the document has no signature"),
-			Hint: "print the document itself with --emit=message"}
-	}
-	if len(paths) != 1 {
-		return &cli.UsageError{Err: errors.New("--bundle requires exactly one PATH"),
-			Hint: "verify them one by one, each with its own bundle"}
-	}
-	if info, err := os.Stat(paths[0]); err == nil && info.IsDir() && paths[0] != "-" {
-		return cli.Usagef("--bundle requires a file, and %s is a folder", paths[0])
-	}
-	return nil
-}
-
-// verify verifies the document and adds the result to the report.
-func (d *detached) verify(r *run, in cli.Inputs) {
-	bundle, err := cli.ReadFile(d.bundle)
+// detached verifies a document without a signature of its own by the bundle in another file, and adds the result to
+// the report.
+func (r *run) detached(in cli.Inputs) {
+	bundle, err := cli.ReadFile(r.bundle)
 	if err != nil {
 		var pathErr *fs.PathError
 		if errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
-		r.report.Add(cli.Result{Outcome: cli.Unknown, File: d.bundle, Reason: cli.ReasonUnreadable,
+		r.report.Add(cli.Result{Outcome: cli.Unknown, File: r.bundle, Reason: cli.ReasonUnreadable,
 			Message: "read bundle: " + err.Error()})
 		return
 	}

@@ -35,11 +35,11 @@ func TestTooMuchToEmit(t *testing.T) {
 		{"message", 1000, cli.Passed}, {"message", 100, cli.Undecided},
 		{"signed", 20000, cli.Passed}, {"signed", 1000, cli.Undecided},
 	} {
-		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: inForce,
-			emit: &emission{form: tc.form, stream: exception.Stream{Limit: tc.limit}}}
+		r := run{options: &options{emit: tc.form, format: &cli.Format{}}, verifier: verifier,
+			report: &cli.Report{Documents: 1}, now: inForce, emitted: exception.Stream{Limit: tc.limit}}
 		r.settle(doc, r.verify(doc))
 		var out strings.Builder
-		must.Do(t, r.emit.write(&out, r.report))
+		must.Do(t, r.writeEmitted(&out))
 		if r.report.Status() != tc.want || (out.Len() > 0) != (tc.want == cli.Passed) {
 			t.Errorf("%s of %d bytes: status %d, %q, %+v", tc.form, tc.limit, r.report.Status(), out.String(), r.report.Results())
 		}
@@ -71,7 +71,8 @@ func TestAnyTime(t *testing.T) {
 		{name: "changed", doc: changed, now: inForce, anyTime: true, reason: verify.ReasonAltered},
 		{name: "changed and expired", doc: changed, now: inForce.AddDate(1, 0, 0), anyTime: true, reason: verify.ReasonAltered},
 	} {
-		r := run{verifier: verifier, report: &cli.Report{Documents: 1}, now: tc.now, anyTime: tc.anyTime, emit: &emission{}}
+		r := run{options: &options{anyTime: tc.anyTime, format: &cli.Format{}}, verifier: verifier,
+			report: &cli.Report{Documents: 1}, now: tc.now}
 		r.settle(tc.doc, r.verify(tc.doc))
 		got := r.report.Results()[0]
 		expect.That(t, got.Reason == tc.reason && strings.Contains(got.Message, tc.says), "%s: %+v", tc.name, got)
@@ -108,15 +109,15 @@ func TestJSONBecomesYAML(t *testing.T) {
 	verifier := must.Get(verify.New(policy))(t)
 	verified := must.Get(verifier.Verify(doc, time.Now()))(t)
 	for _, form := range []string{"message", "signed"} {
-		emitted := must.Get((&emission{form: form}).of(doc, verified))(t)
+		emitted := must.Get(printed(doc, verified, form == "signed"))(t)
 		text := emitted.Source()
-		printed := must.Get(exception.Parse(text, form))(t)
-		expect.That(t, !printed.JSON(), "%s is JSON:\n%s", form, text)
+		read := must.Get(exception.Parse(text, form))(t)
+		expect.That(t, !read.JSON(), "%s is JSON:\n%s", form, text)
 		if form == "message" {
-			expect.Equal(t, "result (-signed +printed)", signed.Object(), printed.Object())
+			expect.Equal(t, "result (-signed +printed)", signed.Object(), read.Object())
 			continue
 		}
-		_, err := verifier.Verify(printed, time.Now())
+		_, err := verifier.Verify(read, time.Now())
 		expect.That(t, err == nil, "%v\n%s", err, text)
 	}
 }

@@ -6,30 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
-
-// explanation is the flag --explain. JSON always has the details.
-type explanation struct{ on bool }
-
-func addExplainFlag(cmd *cobra.Command) *explanation {
-	e := &explanation{}
-	cmd.Flags().BoolVar(&e.on, "explain", false, "print signer, run, commit, log entry or timestamp, and expiry")
-	return e
-}
-
-// check rejects formats that cannot show the explanation.
-func (e *explanation) check(format *cli.Format) error {
-	if e.on && format.String() != "text" && format.String() != "json" {
-		return &cli.UsageError{Err: fmt.Errorf("--explain cannot be combined with -o %s", format),
-			Hint: "remove -o, or use -o json, which has the facts under details"}
-	}
-	return nil
-}
 
 // explain returns the verified facts as text, for an accepted or a rejected document.
 func explain(facts verify.Facts, counts bool) []cli.Fact {

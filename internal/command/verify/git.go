@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -20,53 +18,10 @@ import (
 // reasonUnknownRevision is the reason if --ref names no commit or several.
 const reasonUnknownRevision = "unknown-revision"
 
-// gitFlags select the commit and the files in it.
-type gitFlags struct {
-	dir      string
-	revision string
-	paths    []string
-
-	given func(flag string) bool
-}
-
-func addGitFlags(cmd *cobra.Command) *gitFlags {
-	flags := cmd.Flags()
-	f := &gitFlags{given: flags.Changed}
-	flags.StringVar(&f.dir, "git", "", "verify a commit of the Git repository in a `folder`")
-	flags.StringVar(&f.revision, "ref", "HEAD", "with --git, the `commit`: HEAD, a branch, a tag or a whole hash")
-	flags.StringArrayVar(&f.paths, "path", nil,
-		"with --git, a `file` or folder in the commit, or . (default: directories.signed; with --only-exceptions: "+
-			"signed)")
-	return f
-}
-
-// on reports whether a commit is verified, and not files on disk.
-func (f *gitFlags) on() bool { return f.given("git") }
-
-// check rejects an invalid command line.
-func (f *gitFlags) check(cmd *cobra.Command, args []string) error {
-	if !f.on() {
-		if f.given("ref") || f.given("path") {
-			return &cli.UsageError{Err: errors.New("--ref and --path require --git"),
-				Hint: "add --git FOLDER, the clone to read"}
-		}
-		return cli.AtLeastOnePath(cmd, args)
-	}
-	if len(args) > 0 {
-		return &cli.UsageError{Err: fmt.Errorf("with --git, %q is neither on disk nor in the commit", args[0]),
-			Hint: "name the path in the commit with --path"}
-	}
-	var bad *git.RevisionError
-	if err := git.CheckRevision(f.revision); errors.As(err, &bad) {
-		return &cli.UsageError{Err: err, Hint: bad.Hint()}
-	}
-	return nil
-}
-
 // inCommit returns the paths to verify, relative to the root of the commit. signed is the default, or
 // empty.
-func (f *gitFlags) inCommit(signed string) ([]string, error) {
-	paths := f.paths
+func (o *options) inCommit(signed string) ([]string, error) {
+	paths := o.paths
 	if len(paths) == 0 {
 		if signed == "" {
 			return nil, &cli.UsageError{Err: errors.New("no path in the commit given"),
@@ -85,9 +40,7 @@ func (f *gitFlags) inCommit(signed string) ([]string, error) {
 
 // commitInputs reads the documents of a commit.
 type commitInputs struct {
-	ctx    context.Context //nolint:containedctx // of the command
-	flags  *gitFlags
-	paths  []string
+	*options
 	report *cli.Report
 	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
 	tree   *git.Tree
@@ -100,17 +53,17 @@ type commitInputs struct {
 const maxCopies = 16
 
 // each calls visit for every document, as [cli.Inputs.Each] does for files on disk.
-func (c *commitInputs) each(visit func(*exception.Document)) {
-	repository, err := git.Open(c.ctx, c.flags.dir)
+func (c *commitInputs) each(ctx context.Context, paths []string, visit func(*exception.Document)) {
+	repository, err := git.Open(ctx, c.git)
 	if err != nil {
-		c.unreadable(c.flags.dir, err)
+		c.unreadable(c.git, err)
 		return
 	}
 	defer repository.Close() //nolint:errcheck // only read
-	commit, err := repository.Resolve(c.flags.revision)
+	commit, err := repository.Resolve(c.ref)
 	var unknown *git.RevisionError
 	if errors.As(err, &unknown) {
-		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.flags.dir, Reason: reasonUnknownRevision,
+		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.git, Reason: reasonUnknownRevision,
 			Message: err.Error(), Hint: unknown.Hint()})
 		return
 	}
@@ -118,16 +71,16 @@ func (c *commitInputs) each(visit func(*exception.Document)) {
 		c.tree, err = repository.Tree(commit)
 	}
 	if err != nil {
-		c.unreadable(c.flags.dir, err)
+		c.unreadable(c.git, err)
 		return
 	}
 	c.first = map[git.Hash]string{}
 	if c.report.Idle != "" {
 		c.report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s",
-			c.tree.Commit(), c.paths[0])
+			c.tree.Commit(), paths[0])
 	}
-	c.report.Source = &cli.Source{Revision: c.flags.revision, Commit: c.tree.Commit()}
-	for _, name := range c.paths {
+	c.report.Source = &cli.Source{Revision: c.ref, Commit: c.tree.Commit()}
+	for _, name := range paths {
 		c.below(name, visit)
 	}
 }

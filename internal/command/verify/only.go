@@ -1,15 +1,12 @@
 package verify
 
 import (
-	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -18,35 +15,10 @@ import (
 // reasonUnexpectedFile is the reason for a file that --only-exceptions does not allow.
 const reasonUnexpectedFile = "unexpected-file"
 
-// only is the flag --only-exceptions. A tool that applies a folder may interpret other files in it:
-// Kustomize, Helm, jsonnet and Argo CD each have their own. So every file that is not known to be
-// harmless is rejected.
-type only struct{ on bool }
-
-func addOnlyFlag(cmd *cobra.Command) *only {
-	o := &only{}
-	cmd.Flags().BoolVar(&o.on, "only-exceptions", false, "reject every other file, such as a Kustomization")
-	return o
-}
-
-// check rejects inputs that are not files.
-func (o *only) check(paths []string, detached *detached) error {
-	switch {
-	case !o.on:
-		return nil
-	case detached.on():
-		return cli.Usagef("--only-exceptions requires signed documents, and --bundle verifies an unsigned one")
-	case slices.Contains(paths, "-"):
-		return &cli.UsageError{Err: errors.New("--only-exceptions cannot be combined with standard input (-)"),
-			Hint: "name the folder"}
-	}
-	return nil
-}
-
-// mayBeEmpty reports whether all paths are the folder of signed exceptions. It is empty before the
+// onlySigned reports whether all paths are the folder of signed exceptions. It is empty before the
 // first signature and after the last expiry. Another folder without exceptions may be misspelt.
-func (o *only) mayBeEmpty(paths []string, signed string, commit bool) bool {
-	return o.on && !slices.ContainsFunc(paths, func(name string) bool {
+func onlySigned(paths []string, signed string, commit bool) bool {
+	return !slices.ContainsFunc(paths, func(name string) bool {
 		if !commit { // Argo CD's plug-in runs in the folder
 			name, _ = filepath.Abs(name)
 		}
@@ -64,8 +36,10 @@ var instructions = []string{"kustomization", "chart"}
 const onlyHint = "this folder may hold .yaml, .yml and .json files with signed documents, and README.md, .gitkeep " +
 	"and CODEOWNERS"
 
-// screen decides whether to read a file or to reject it. It ignores a note.
-func (o *only) screen(name string, mode fs.FileMode) (read bool, refused *cli.Result) {
+// screen decides with --only-exceptions whether to read a file or to reject it. It ignores a note. A tool that applies a
+// folder may interpret other files in it: Kustomize, Helm, jsonnet and Argo CD each have their own. So every file that
+// is not known to be harmless is rejected.
+func screen(name string, mode fs.FileMode) (read bool, refused *cli.Result) {
 	base := path.Base(filepath.ToSlash(name))
 	refuse := func(reason, message string) (bool, *cli.Result) {
 		return false, &cli.Result{Outcome: cli.Refuse, File: name, Reason: reason, Message: message, Hint: onlyHint}
