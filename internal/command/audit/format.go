@@ -28,14 +28,14 @@ func table(w io.Writer, v *report.Report) error {
 // report makes the report with the settings of the command line.
 func (r *run) report(l *ledger.Ledger) *report.Report {
 	v := report.New(l, r.fails)
-	v.Version, v.Revision, v.All = cli.VersionText(), r.options.ref, r.options.all
-	v.MadeAt, v.Repository = r.now, l.Repository(r.options.git)
+	v.Version, v.Revision, v.All = cli.VersionText(), r.ref, r.all
+	v.MadeAt, v.Repository = r.now, l.Repository(r.git)
 	v.Trust = report.Trust{Digest: r.policy.Digest(), Root: r.policy.Root().Digest(), Threshold: r.policy.Threshold()}
 	for _, a := range r.policy.Authorities() {
 		v.Trust.Signers = append(v.Trust.Signers, report.Signer{Name: a.Name(), Identity: a.String()})
 	}
 	switch {
-	case !v.Whole(r.options.allowShallow) || r.undecided():
+	case !v.Whole(r.allowShallow) || r.undecided():
 		v.Status = cli.Undecided
 	case len(v.Failed) > 0:
 		v.Status = cli.Refused

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/polex-dev/polex/internal/command/cli"
-	"github.com/polex-dev/polex/internal/command/forges"
 	"github.com/polex-dev/polex/internal/notify"
 	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -43,7 +41,7 @@ func (n *notification) notify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.options.dryRun {
+	if n.dryRun {
 		return n.print(events)
 	}
 	n.report.Documents = len(events)
@@ -62,37 +60,36 @@ func (n *notification) notify(ctx context.Context) error {
 
 // events returns the events of the history and of the report in --refused.
 func (n *notification) events(ctx context.Context) ([]notify.Event, error) {
-	o := n.options
 	var events []notify.Event
 	if n.history != nil {
 		l, err := n.history.ledger(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if o.changes {
+		if n.changes {
 			if l.Shallow {
 				return nil, cli.Hint(errors.New("the clone is shallow, so the changes of the commit are not known"),
 					"git fetch --unshallow, or fetch-depth: 0")
 			}
 			events = notify.Changes(l)
 		}
-		if o.ending != "" {
+		if n.ending != "" {
 			events = append(events, notify.EndingWithin(l, n.soon)...)
 		}
-		if n.unused != nil {
-			events = append(events, notify.NotUsed(l, n.unused)...)
+		if n.audits != nil {
+			events = append(events, notify.NotUsed(l, n.audits)...)
 		}
 	}
-	if o.refused == "" {
+	if n.refused == "" {
 		return events, nil
 	}
-	raw, err := cli.ReadFileUpTo(o.refused, maxReport)
+	raw, err := cli.ReadFileUpTo(n.refused, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("--refused: %w", err)
 	}
 	refused, err := notify.RefusedIn(raw)
 	if err != nil {
-		err = cli.Hint(fmt.Errorf("--refused %s: %w", o.refused, err), "write the file with polex-sign promote -o json")
+		err = cli.Hint(fmt.Errorf("--refused %s: %w", n.refused, err), "write the file with polex-sign promote -o json")
 	}
 	return append(events, refused...), err
 }
@@ -151,8 +148,8 @@ func (n *notification) print(events []notify.Event) error {
 				return err
 			}
 			where := ""
-			if slices.Contains(forges.Names(), to.name) {
-				where = ", " + n.pullRequest(e).words(e)
+			if to.render == nil {
+				where = ", " + n.where(e)
 			}
 			if _, err := fmt.Fprintf(n.streams.Out, "to %s%s:\n%s\n", to.name, where, body); err != nil {
 				return err
@@ -162,13 +159,13 @@ func (n *notification) print(events []notify.Event) error {
 	return nil
 }
 
-// words describes the pull request in a dry run, without a network request.
-func (p pullRequest) words(e notify.Event) string {
-	switch {
-	case p.merged != "":
-		return "in the pull request of " + plain.Line(p.merged)
-	case p.number != 0:
-		return fmt.Sprintf("in pull request %d", p.number)
+// where describes the pull request of an event in a dry run, without a network request.
+func (n *notification) where(e notify.Event) string {
+	switch number, merged := n.pullRequestOf(e); {
+	case merged != "":
+		return "in the pull request of " + plain.Line(merged)
+	case number != 0:
+		return fmt.Sprintf("in pull request %d", number)
 	case e.Verified || e.Commit != "":
 		return "nowhere: no verified record names a pull request of the repository"
 	}

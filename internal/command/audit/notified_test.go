@@ -28,7 +28,7 @@ func TestSlowAddressee(t *testing.T) {
 	var out bytes.Buffer
 	sent := 0
 	n := &notification{
-		options: &notifyOptions{refused: refused}, streams: cli.Streams{Out: &out},
+		notifyOptions: &notifyOptions{refused: refused}, streams: cli.Streams{Out: &out},
 		format: cli.AddFormatFlag(&cobra.Command{}), timeout: time.Millisecond,
 		report: &cli.Report{Reasons: notifyReasons()},
 		recipients: []recipient{

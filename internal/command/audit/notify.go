@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,52 +74,14 @@ func Notify(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.login, "github-login", "", "account of the token (default: github-actions[bot])")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the messages; send nothing")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		n, err := o.load(streams, format)
-		if err != nil {
+		n := &notification{notifyOptions: o, streams: streams, format: format, timeout: recipientTimeout,
+			report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToSend}}
+		if err := n.prepare(); err != nil {
 			return err
-		}
-		if o.changes || o.ending != "" || len(o.unused) > 0 {
-			n.history = &run{options: &o.options, streams: streams}
-			if err := n.history.prepare(); err != nil {
-				return err
-			}
 		}
 		return n.notify(cmd.Context())
 	}
 	return cmd
-}
-
-// load rejects an invalid command line before any other work.
-func (o *notifyOptions) load(streams cli.Streams, format *cli.Format) (*notification, error) {
-	n := &notification{options: o, streams: streams, format: format, timeout: recipientTimeout,
-		report: &cli.Report{Tool: "polex-audit", Reasons: notifyReasons(), Idle: nothingToSend}}
-	switch {
-	case !o.changes && o.ending == "" && len(o.unused) == 0 && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("missing --changes, --expires-within, --unused or --refused"),
-			Hint: "add one, e.g. --expires-within 72h"}
-	case len(o.to) == 0:
-		return nil, &cli.UsageError{Err: errors.New("missing --to"), Hint: "add one, e.g. --to slack=env:SLACK_URL"}
-	case o.pullRequest < 0:
-		return nil, cli.Usagef("--pull-request %d is not the number of a pull request", o.pullRequest)
-	case o.pullRequest != 0 && o.merged != "":
-		return nil, cli.Usagef("--pull-request cannot be combined with --merged")
-	case (o.pullRequest != 0 || o.merged != "") && o.refused == "":
-		return nil, &cli.UsageError{Err: errors.New("--pull-request and --merged are for --refused"),
-			Hint: "a signed exception names its pull request itself"}
-	}
-	if o.ending != "" {
-		var err error
-		if n.soon, err = lifetime.ParseDuration(o.ending); err != nil {
-			return nil, &cli.UsageError{Err: fmt.Errorf("--expires-within: %w", err)}
-		}
-	}
-	if len(o.unused) > 0 {
-		var err error
-		if n.unused, err = cli.ReadUnused(o.unused, streams.Now()); err != nil {
-			return nil, err
-		}
-	}
-	return n, n.readRecipients()
 }
 
 // recipientTimeout is shorter than a CI job, so one unresponsive recipient cannot use up the job.
@@ -129,13 +89,47 @@ const recipientTimeout = 3 * time.Minute
 
 // notification is one run of the command.
 type notification struct {
-	options    *notifyOptions
+	*notifyOptions
 	streams    cli.Streams
 	format     *cli.Format
 	report     *cli.Report
 	history    *run // nil if no flag needs the history
 	soon       time.Duration
-	unused     *usage.Audit  // nil without --unused
+	audits     *usage.Audit  // nil without --unused
 	timeout    time.Duration // for all messages to one recipient
 	recipients []recipient
+}
+
+// prepare rejects an invalid command line before any other work.
+func (n *notification) prepare() (err error) {
+	ofHistory := n.changes || n.ending != "" || len(n.unused) > 0
+	switch {
+	case !ofHistory && n.refused == "":
+		return cli.UsageHint("add one, e.g. --expires-within 72h",
+			"missing --changes, --expires-within, --unused or --refused")
+	case len(n.to) == 0:
+		return cli.UsageHint("add one, e.g. --to slack=env:SLACK_URL", "missing --to")
+	case n.pullRequest < 0:
+		return cli.Usagef("--pull-request %d is not the number of a pull request", n.pullRequest)
+	case n.pullRequest != 0 && n.merged != "":
+		return cli.Usagef("--pull-request cannot be combined with --merged")
+	case (n.pullRequest != 0 || n.merged != "") && n.refused == "":
+		return cli.UsageHint("a signed exception names its pull request itself",
+			"--pull-request and --merged are for --refused")
+	}
+	if n.ending != "" {
+		if n.soon, err = lifetime.ParseDuration(n.ending); err != nil {
+			return cli.Usagef("--expires-within: %w", err)
+		}
+	}
+	if len(n.unused) > 0 {
+		if n.audits, err = cli.ReadUnused(n.unused, n.streams.Now()); err != nil {
+			return err
+		}
+	}
+	if err := n.readRecipients(); err != nil || !ofHistory {
+		return err
+	}
+	n.history = &run{options: &n.options, streams: n.streams}
+	return n.history.prepare()
 }

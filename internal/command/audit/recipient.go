@@ -23,13 +23,21 @@ const (
 	toSlack = "slack"
 )
 
-// recipient receives notifications.
+// recipient receives notifications: a webhook, or the pull requests of a forge.
 type recipient struct {
-	name string // in --to
-	// body returns the message.
-	body func(notify.Event) (string, error)
-	// send sends the message and returns a short description of the action.
+	name   string      // in --to
+	render send.Render // nil for a forge
+	// send sends the message and returns a short description of the action. It is nil in a dry run.
 	send func(context.Context, notify.Event) (string, error)
+}
+
+// body returns the message.
+func (r recipient) body(e notify.Event) (string, error) {
+	if r.render == nil {
+		return notify.Markdown(e), nil
+	}
+	raw, err := r.render(e)
+	return string(raw), err
 }
 
 // errNoPullRequest means that an event has no pull request to comment on.
@@ -37,37 +45,27 @@ var errNoPullRequest = errors.New("there is no pull request to comment on")
 
 // readRecipients reads --to. A dry run does not read the secrets.
 func (n *notification) readRecipients() error {
-	for _, to := range n.options.to {
-		name, from, ok := strings.Cut(to, "=")
-		kind, where, named := strings.Cut(from, ":")
-		if !ok || !named || where == "" || kind != "env" && kind != "file" {
+	for _, to := range n.to {
+		name, from, _ := strings.Cut(to, "=")
+		kind, where, _ := strings.Cut(from, ":")
+		if where == "" || kind != "env" && kind != "file" {
 			// Do not echo the value: it may be a secret.
-			return &cli.UsageError{
-				Err:  errors.New("invalid --to: expected ADDRESSEE=env:NAME or ADDRESSEE=file:PATH"),
-				Hint: "a secret does not belong on a command line, where others see it",
-			}
+			return cli.UsageHint("a secret does not belong on a command line, where others see it",
+				"invalid --to: expected ADDRESSEE=env:NAME or ADDRESSEE=file:PATH")
 		}
-		render := map[string]send.Render{toJSON: notify.JSON, toSlack: notify.Slack}[name]
-		if render == nil && !slices.Contains(forges.Names(), name) {
-			return &cli.UsageError{Err: fmt.Errorf("--to: %q is not one of %s, json, slack", name,
-				strings.Join(forges.Names(), ", ")),
-				Hint: "json sends to any other webhook, such as one of Teams whose workflow makes a message of it"}
+		r := recipient{name: name, render: map[string]send.Render{toJSON: notify.JSON, toSlack: notify.Slack}[name]}
+		if r.render == nil && !slices.Contains(forges.Names(), name) {
+			return cli.UsageHint("json sends to any other webhook, such as one of Teams whose workflow makes a message of it",
+				"--to: %q is not one of %s, json, slack", name, strings.Join(forges.Names(), ", "))
 		}
-		secret := ""
-		if !n.options.dryRun {
-			var err error
-			if secret, err = secretIn(kind, where); err != nil {
+		if !n.dryRun {
+			secret, err := secretIn(kind, where)
+			if err != nil {
 				return err
 			}
-		}
-		r := recipient{name: name}
-		add := n.comments
-		if render != nil {
-			add = func(r *recipient, address string) error { return n.webhook(r, render, address) }
-		}
-		err := add(&r, secret)
-		if err != nil {
-			return &cli.UsageError{Err: fmt.Errorf("--to %s=%s:%s: %w", name, kind, where, err)}
+			if r.send, err = n.sender(r, secret); err != nil {
+				return cli.Usagef("--to %s=%s:%s: %w", name, kind, where, err)
+			}
 		}
 		n.recipients = append(n.recipients, r)
 	}
@@ -80,79 +78,54 @@ func secretIn(kind, where string) (string, error) {
 	if kind == "file" {
 		raw, err := cli.ReadFile(where)
 		if err != nil {
-			return "", &cli.UsageError{Err: fmt.Errorf("--to: %w", err)}
+			return "", cli.Usagef("--to: %w", err)
 		}
 		name, text, set = "the file "+where, string(raw), true
 	}
 	switch text = strings.TrimSpace(text); {
 	case !set:
-		return "", &cli.UsageError{Err: fmt.Errorf("--to: %s is not set", name),
-			Hint: "set it to the secret, or name a file with file:PATH"}
+		return "", cli.UsageHint("set it to the secret, or name a file with file:PATH", "--to: %s is not set", name)
 	case text == "":
 		return "", cli.Usagef("--to: %s is empty", name)
 	}
 	return text, nil
 }
 
-func (n *notification) webhook(r *recipient, render send.Render, address string) error {
-	r.body = func(e notify.Event) (string, error) {
-		raw, err := render(e)
-		return string(raw), err
+// sender returns the function that sends messages to a recipient. secret is the address of a webhook, or the token of
+// a forge.
+func (n *notification) sender(r recipient, secret string) (func(context.Context, notify.Event) (string, error), error) {
+	if r.render != nil {
+		hook, err := send.NewWebhook(&http.Client{}, retry.Timing{}, r.render, secret)
+		return func(ctx context.Context, e notify.Event) (string, error) {
+			return "told " + r.name, hook.Send(ctx, e)
+		}, err
 	}
-	if n.options.dryRun {
-		return nil
-	}
-	hook, err := send.NewWebhook(&http.Client{}, retry.Timing{}, render, address)
-	r.send = func(ctx context.Context, e notify.Event) (string, error) {
-		return "told " + r.name, hook.Send(ctx, e)
-	}
-	return err
-}
-
-func (n *notification) comments(r *recipient, token string) error {
-	r.body = func(e notify.Event) (string, error) { return notify.Markdown(e), nil }
-	if n.options.dryRun {
-		return nil
-	}
-	client, err := forges.Workflow(os.Getenv).Open(token, retry.Timing{})
-	r.send = func(ctx context.Context, e notify.Event) (string, error) {
-		number, err := n.pullRequest(e).find(ctx, client)
-		if err != nil {
-			return "", err
+	client, err := forges.Workflow(os.Getenv).Open(secret, retry.Timing{})
+	return func(ctx context.Context, e notify.Event) (string, error) {
+		number, merged := n.pullRequestOf(e)
+		if merged != "" {
+			var err error
+			if number, err = forge.MergeOf(ctx, client, merged); err != nil {
+				return "", err
+			}
 		}
-		did, err := client.Comment(ctx, number, n.options.login, e.Marker(), notify.Markdown(e))
+		if number == 0 {
+			return "", errNoPullRequest
+		}
+		did, err := client.Comment(ctx, number, n.login, e.Marker(), notify.Markdown(e))
 		return fmt.Sprintf("comment on pull request %d %s", number, did), err
-	}
-	return err
+	}, err
 }
 
-// pullRequest is the pull request of an event: its number, or the merge commit. Both are empty if
-// the event has none.
-type pullRequest struct {
-	number int
-	merged string
-}
-
-// pullRequest returns the pull request in the signed record. For a rejection, it returns the one from
-// the command line.
-func (n *notification) pullRequest(e notify.Event) pullRequest {
-	if e.Verified {
-		number, _ := forges.Workflow(os.Getenv).NumberOf(e.PullRequest)
-		return pullRequest{number: number}
-	}
-	if e.Commit != "" {
-		return pullRequest{} // no verified record names its pull request
-	}
-	return pullRequest{n.options.pullRequest, n.options.merged}
-}
-
-// find returns the number of the pull request.
-func (p pullRequest) find(ctx context.Context, client forge.Forge) (int, error) {
+// pullRequestOf returns the number of the pull request in the signed record, or, for a rejection, the number or the
+// merge commit of the command line.
+func (n *notification) pullRequestOf(e notify.Event) (number int, merged string) {
 	switch {
-	case p.merged != "":
-		return forge.MergeOf(ctx, client, p.merged)
-	case p.number != 0:
-		return p.number, nil
+	case e.Verified:
+		number, _ = forges.Workflow(os.Getenv).NumberOf(e.PullRequest)
+		return number, ""
+	case e.Commit != "":
+		return 0, "" // no verified record names its pull request
 	}
-	return 0, errNoPullRequest
+	return n.pullRequest, n.merged
 }

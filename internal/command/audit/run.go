@@ -14,6 +14,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/clusterread"
+	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
@@ -28,56 +29,49 @@ import (
 
 // run is one run of the command.
 type run struct {
-	options  *options
+	*options
 	streams  cli.Streams
 	format   *cli.Output[*report.Report]
 	policy   *trust.Policy
 	verifier *verify.Verifier
-	policies []string // paths
 
-	now, at          time.Time
+	now, asOf        time.Time // asOf is that of --at, or zero
 	signed, unsigned string
 	statements       config.Statements
-	seen             git.Hash
+	previous         git.Hash
 	fails            map[ledger.Kind]bool
 	unreported       string // why the cluster has no reports, or ""
 }
 
 // prepare rejects an invalid command line before it reads anything else.
 func (r *run) prepare() error {
-	o := r.options
-	cfg, err := cli.LoadConfig(o.config)
+	cfg, err := cli.LoadConfig(r.config)
 	if err != nil {
 		return err
 	}
-	r.statements = cfg.Statements
-	if r.policies = o.policies; len(r.policies) == 0 && cfg.Directories.Policies != "" {
-		r.policies = []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
+	if err := git.CheckRevision(r.ref); err != nil {
+		return &cli.UsageError{Err: err}
 	}
-	r.now = r.streams.Now().UTC().Truncate(time.Second)
-	var bad *git.RevisionError
-	if err := git.CheckRevision(o.ref); errors.As(err, &bad) {
-		return &cli.UsageError{Err: err, Hint: bad.Hint()}
-	}
+	r.statements, r.policies = cfg.Statements, shapeconfig.PolicyPaths(cfg, r.policies)
 	r.signed = path.Clean(filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed")))
 	r.unsigned = path.Clean(filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
-	if r.at, err = timeOf(o.at, r.now); err != nil {
+	r.now = r.streams.Now().UTC().Truncate(time.Second)
+	if r.asOf, err = timeOf(r.at, r.now); err != nil {
 		return err
 	}
-	if r.seen = git.NewHash(o.seen); o.seen != "" && !git.IsHash(o.seen) {
-		return &cli.UsageError{Err: fmt.Errorf("--previous %q is not a whole hash", o.seen),
-			Hint: "use source.commit of the JSON of an earlier run"}
+	if r.previous = git.NewHash(r.seen); r.seen != "" && !git.IsHash(r.seen) {
+		return cli.UsageHint("use source.commit of the JSON of an earlier run", "--previous %q is not a whole hash", r.seen)
 	}
-	live, kubeconfig := o.given("live"), o.given("kubeconfig")
+	live, kubeconfig := r.given("live"), r.given("kubeconfig")
 	switch {
-	case o.kyvernoCLI != "" && !live && !kubeconfig:
+	case r.kyvernoCLI != "" && !live && !kubeconfig:
 		return cli.Usagef("--kyverno-cli requires --live or --kubeconfig")
 	case live && kubeconfig:
 		return cli.Usagef("--live cannot be combined with --kubeconfig")
-	case (live || kubeconfig) && !r.at.IsZero():
-		return &cli.UsageError{Hint: "remove one of them",
-			Err: errors.New("--at cannot be combined with --live and --kubeconfig: the cluster is as it is now")}
-	case o.renewed < 0:
+	case (live || kubeconfig) && !r.asOf.IsZero():
+		return cli.UsageHint("remove one of them",
+			"--at cannot be combined with --live and --kubeconfig: the cluster is as it is now")
+	case r.renewed < 0:
 		return cli.Usagef("--renewal-threshold must not be negative")
 	}
 	if err := r.failures(live || kubeconfig); err != nil {
@@ -94,9 +88,6 @@ func (r *run) prepare() error {
 
 // readPolicies returns the policies of --policies, or nil without one. It names unreadable files.
 func (r *run) readPolicies() *kyverno.PolicySet {
-	if len(r.policies) == 0 {
-		return nil
-	}
 	unread := &cli.Report{}
 	policies := cli.Policies(r.policies, unread)
 	for _, result := range unread.Results() {
@@ -114,8 +105,8 @@ func timeOf(text string, now time.Time) (time.Time, error) {
 	at, err := parseAt(text)
 	switch {
 	case err != nil:
-		return at, &cli.UsageError{Err: fmt.Errorf("--at %q is neither a date nor a time", text),
-			Hint: "write 2026-09-30, which is the end of that day in UTC, or 2026-09-30T17:00:00+02:00"}
+		return at, cli.UsageHint("write 2026-09-30, which is the end of that day in UTC, or 2026-09-30T17:00:00+02:00",
+			"--at %q is neither a date nor a time", text)
 	case !at.After(now):
 		return at, nil
 	case len(text) == len(time.DateOnly) && at.Sub(now) <= 24*time.Hour:
@@ -138,7 +129,7 @@ func parseAt(text string) (time.Time, error) {
 // would always pass.
 func (r *run) failures(cluster bool) error {
 	r.fails = map[ledger.Kind]bool{}
-	for _, name := range r.options.failOn {
+	for _, name := range r.failOn {
 		kinds := ledger.Select(name)
 		for _, kind := range kinds {
 			r.fails[kind] = true
@@ -149,17 +140,15 @@ func (r *run) failures(cluster bool) error {
 			for _, kind := range slices.Sorted(slices.Values(ledger.Kinds())) {
 				names = append(names, string(kind))
 			}
-			return &cli.UsageError{Err: fmt.Errorf("--fail-on %q is not a kind of finding", name),
-				Hint: cmp.Or(exception.Nearest(name, names), "expected "+strings.Join(names, ", "))}
-		case name == string(ledger.RenewedOften) && r.options.renewed == 0:
-			return &cli.UsageError{Err: errors.New("--fail-on renewed-often requires --renewal-threshold"),
-				Hint: "add --renewal-threshold 3"}
+			return cli.UsageHint(cmp.Or(exception.Nearest(name, names), "expected "+strings.Join(names, ", ")),
+				"--fail-on %q is not a kind of finding", name)
+		case name == string(ledger.RenewedOften) && r.renewed == 0:
+			return cli.UsageHint("add --renewal-threshold 3", "--fail-on renewed-often requires --renewal-threshold")
 		case !cluster && (name == "drift" || ledger.Kind(name).IsDrift() || ledger.Kind(name).IsUsage()):
-			return &cli.UsageError{Err: fmt.Errorf("--fail-on %s requires a cluster", name),
-				Hint: "name it with --live or --kubeconfig"}
-		case name == string(ledger.KindNotNeeded) && r.options.kyvernoCLI == "":
-			return &cli.UsageError{Err: errors.New("--fail-on not-needed requires --kyverno-cli"),
-				Hint: "add --kyverno-cli kyverno, Kyverno's command line"}
+			return cli.UsageHint("name it with --live or --kubeconfig", "--fail-on %s requires a cluster", name)
+		case name == string(ledger.KindNotNeeded) && r.kyvernoCLI == "":
+			return cli.UsageHint("add --kyverno-cli kyverno, Kyverno's command line",
+				"--fail-on not-needed requires --kyverno-cli")
 		}
 	}
 	return nil
@@ -167,7 +156,7 @@ func (r *run) failures(cluster bool) error {
 
 // undecided reports whether --fail-on asks about the usage, and no report tells it.
 func (r *run) undecided() bool {
-	return r.unreported != "" && slices.ContainsFunc(r.options.failOn, func(name string) bool {
+	return r.unreported != "" && slices.ContainsFunc(r.failOn, func(name string) bool {
 		return ledger.Kind(name).IsUsage()
 	})
 }
@@ -198,19 +187,19 @@ func (r *run) audit(ctx context.Context) error {
 
 // ledger reads the history.
 func (r *run) ledger(ctx context.Context) (*ledger.Ledger, error) {
-	repository, err := git.Open(ctx, r.options.git)
+	repository, err := git.Open(ctx, r.git)
 	if err != nil {
 		return nil, cli.Hint(err, "name a repository with --git")
 	}
 	defer repository.Close() //nolint:errcheck // only read
-	tip, err := repository.Resolve(r.options.ref)
+	tip, err := repository.Resolve(r.ref)
 	if err != nil {
 		return nil, err
 	}
 	bar := cli.StartProgress(r.streams.Err, "reading the repository")
 	l, err := ledger.Read(repository, tip, ledger.Options{
 		Signed: r.signed, Unsigned: r.unsigned, Verifier: r.verifier, Statements: r.statements, Now: r.now,
-		At: r.at, Seen: r.seen, Renewed: r.options.renewed, Progress: bar.Tell,
+		At: r.asOf, Seen: r.previous, Renewed: r.renewed, Progress: bar.Tell,
 	})
 	bar.Stop()
 	if errors.Is(err, ledger.ErrFolders) {
@@ -221,14 +210,13 @@ func (r *run) ledger(ctx context.Context) (*ledger.Ledger, error) {
 
 // compare compares the report with the cluster of the flags.
 func (r *run) compare(ctx context.Context, l *ledger.Ledger, policies *kyverno.PolicySet) error {
-	o := r.options
 	var live *clusterread.Live
 	var err error
 	switch {
-	case o.clusterFile != "":
-		live = clusterread.File(o.clusterFile, r.streams.In, o.kyvernoCLI != "")
-	case o.kubeconfig != "":
-		live, err = clusterread.Open(o.kubeconfig)
+	case r.clusterFile != "":
+		live = clusterread.File(r.clusterFile, r.streams.In, r.kyvernoCLI != "")
+	case r.kubeconfig != "":
+		live, err = clusterread.Open(r.kubeconfig)
 	default:
 		return nil
 	}
@@ -242,14 +230,14 @@ func (r *run) compare(ctx context.Context, l *ledger.Ledger, policies *kyverno.P
 	}
 	reports := l.Reports()
 	reports.Policies = policies
-	if err = live.AddReports(ctx, reports); err == nil && o.kyvernoCLI != "" {
-		err = live.Ask(ctx, o.kyvernoCLI, reports)
+	if err = live.AddReports(ctx, reports); err == nil && r.kyvernoCLI != "" {
+		err = live.Ask(ctx, r.kyvernoCLI, reports)
 	}
 	if err != nil {
 		return err
 	}
 	r.unreported = reports.Missing
-	if r.unreported == "" || o.clusterFile == "" {
+	if r.unreported == "" || r.clusterFile == "" {
 		l.Use(reports)
 	}
 	return nil

@@ -33,7 +33,12 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // Usagef makes a [UsageError].
-func Usagef(format string, args ...any) error { return &UsageError{Err: fmt.Errorf(format, args...)} }
+func Usagef(format string, args ...any) error { return UsageHint("", format, args...) }
+
+// UsageHint makes a [UsageError] with a hint.
+func UsageHint(hint, format string, args ...any) error {
+	return &UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
+}
 
 // HintedError is an error with a hint for the user.
 type HintedError struct {
@@ -52,15 +57,14 @@ func Hint(err error, hint string) error { return &HintedError{Err: err, Hint: hi
 
 func hintOf(err error) string {
 	var hinted *HintedError
-	if errors.As(err, &hinted) {
-		return hinted.Hint
-	}
 	var usage *UsageError
-	if errors.As(err, &usage) {
-		return usage.Hint
-	}
 	var hinter interface{ Hint() string }
-	if errors.As(err, &hinter) {
+	switch {
+	case errors.As(err, &hinted):
+		return hinted.Hint
+	case errors.As(err, &usage) && usage.Hint != "":
+		return usage.Hint
+	case errors.As(err, &hinter):
 		return hinter.Hint()
 	}
 	return ""

@@ -114,6 +114,16 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	return &UsageError{Err: fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: hint}
 }
 
+// OnlySubcommands makes a command that does nothing itself. hint is for a run without a subcommand.
+func OnlySubcommands(cmd *cobra.Command, hint string) {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := UnknownCommand(cmd, args); err != nil {
+			return err
+		}
+		return &UsageError{Err: errors.New("no command given"), Hint: hint}
+	}
+}
+
 // AtLeastOnePath is the argument check of a command that reads documents.
 func AtLeastOnePath(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && cmd.Flags().NFlag() == 0 {

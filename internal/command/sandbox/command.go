@@ -7,8 +7,10 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/sandbox"
 )
 
 const help = `Run a Sigstore on 127.0.0.1 to try polex and to test: an OIDC issuer like that of GitHub
@@ -40,14 +42,8 @@ func New(streams cli.Streams) *cobra.Command {
 		Use:   "polex-sandbox",
 		Short: "Run a Sigstore on loopback, to try polex and to test",
 		Long:  help,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.UnknownCommand(cmd, args)
-			}
-			return usage("to run a command against a sandbox: polex-sandbox run -- COMMAND", "no command given")
-		},
-		RunE: func(*cobra.Command, []string) error { return nil },
 	}
+	cli.OnlySubcommands(cmd, "to run a command against a sandbox: polex-sandbox run -- COMMAND")
 	cli.HandlesSignals(cmd)
 	cmd.AddCommand(newRun(streams), newServe(streams), newToken(streams), newConfig(streams))
 	return cmd
@@ -57,9 +53,40 @@ func usage(hint, format string, args ...any) error {
 	return &cli.UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// folder returns the folder of the running sandbox: the given one, or the one in POLEX_SANDBOX.
-func folder(dir string) (string, error) {
-	dir = cmp.Or(dir, os.Getenv("POLEX_SANDBOX"))
+// options are the flags of the subcommands.
+type options struct {
+	dir, claims string
+	log         bool
+}
+
+func (o *options) addClaims(flags *pflag.FlagSet) {
+	flags.StringVar(&o.claims, "claims",
+		"", "`file` of claims of the identity, in YAML, or - (default: the push of acme/exceptions to main)")
+}
+
+func (o *options) addRunning(flags *pflag.FlagSet) {
+	flags.StringVar(&o.dir, "dir", "", "`folder` of the running sandbox (default: $POLEX_SANDBOX)")
+}
+
+// identity reads the claims, and the audience of a token.
+func (o *options) identity(streams cli.Streams) (id sandbox.Identity, audience string, err error) {
+	const maxClaims = 64 << 10 // the maximum size of a file of claims, in bytes
+	if o.claims == "" {
+		return id, "", nil
+	}
+	raw, err := cli.ReadInput(o.claims, streams.In, maxClaims)
+	if err != nil {
+		return id, "", cli.Usagef("--claims: %w", err)
+	}
+	if id, audience, err = sandbox.ReadIdentity(raw); err != nil {
+		return id, "", usage("polex-sandbox token --help lists the claims", "--claims %s: %w", o.claims, err)
+	}
+	return id, audience, nil
+}
+
+// running returns the folder of the running sandbox: the one of --dir, or the one in POLEX_SANDBOX.
+func (o *options) running() (string, error) {
+	dir := cmp.Or(o.dir, os.Getenv("POLEX_SANDBOX"))
 	if dir == "" {
 		return "", usage("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
 			"POLEX_SANDBOX is not set and --dir is not given")

@@ -17,7 +17,7 @@ import (
 )
 
 func newConfig(streams cli.Streams) *cobra.Command {
-	var dir string
+	var o options
 	command := &cobra.Command{
 		Use:   "config [flags] [FILE]",
 		Short: "Print your own configuration with the sandbox in place of your Sigstore",
@@ -40,7 +40,7 @@ The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			sandbox, err := folder(dir)
+			sandbox, err := o.running()
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 			return err
 		},
 	}
-	command.Flags().StringVar(&dir, "dir", "", "`folder` of the running sandbox (default: $POLEX_SANDBOX)")
+	o.addRunning(command.Flags())
 	return command
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func newRun(streams cli.Streams) *cobra.Command {
-	var o startOptions
+	var o options
 	command := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG...]",
 		Short: "Run a command against a sandbox of its own",
@@ -41,16 +41,16 @@ identities, to see their signatures rejected.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return runCommand(c.Context(), o, streams, args) },
+		RunE: func(c *cobra.Command, args []string) error { return o.runCommand(c.Context(), streams, args) },
 	}
 	// Flags end where the command begins: the rest belongs to the command.
 	command.Flags().SetInterspersed(false)
 	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the files of the sandbox (default: a temporary one)")
-	o.register(command.Flags())
+	o.addStart(command.Flags())
 	return command
 }
 
-func runCommand(ctx context.Context, o startOptions, streams cli.Streams, args []string) error {
+func (o *options) runCommand(ctx context.Context, streams cli.Streams, args []string) error {
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "polex-sandbox-")
 		if err != nil {
@@ -111,26 +111,21 @@ func childStatus(err error) error {
 }
 
 func newServe(streams cli.Streams) *cobra.Command {
-	var o startOptions
+	var o options
 	command := &cobra.Command{
 		Use:   "serve --dir DIR [flags]",
 		Short: "Leave a sandbox running until it is interrupted",
 		Long: `Start a sandbox, print its environment as export lines for another shell, and run until
 an interrupt (Ctrl-C). The folder stays: signatures still verify with its trusted_root.json.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("to run a command, polex-sandbox run -- COMMAND", "serve accepts no arguments")
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), o, streams) },
+		Args: cli.NoPath,
+		RunE: func(c *cobra.Command, _ []string) error { return o.serve(c.Context(), streams) },
 	}
 	command.Flags().StringVar(&o.dir, "dir", "", "`folder` for the files of the sandbox (required)")
-	o.register(command.Flags())
+	o.addStart(command.Flags())
 	return command
 }
 
-func serve(ctx context.Context, o startOptions, streams cli.Streams) error {
+func (o *options) serve(ctx context.Context, streams cli.Streams) error {
 	if o.dir == "" {
 		return usage("add --dir sandbox: other commands find the sandbox by its folder", "missing required flag: --dir")
 	}
@@ -158,45 +153,14 @@ const banner = `polex-sandbox: THIS IS A SANDBOX. Every process on this machine 
 polex-sandbox: so its signatures prove nothing. Never add its trusted root to a real trust policy.
 `
 
-// claims is the flag of the identity.
-type claims string
-
-func (c *claims) register(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(c), "claims",
-		"", "`file` of claims of the identity, in YAML, or - (default: the push of acme/exceptions to main)")
-}
-
-// identity reads the claims, and the audience of a token.
-func (c claims) identity(streams cli.Streams) (id sandbox.Identity, audience string, err error) {
-	const maxClaims = 64 << 10 // the maximum size of a file of claims, in bytes
-	if c == "" {
-		return id, "", nil
-	}
-	raw, err := cli.ReadInput(string(c), streams.In, maxClaims)
-	if err != nil {
-		return id, "", &cli.UsageError{Err: fmt.Errorf("--claims: %w", err)}
-	}
-	if id, audience, err = sandbox.ReadIdentity(raw); err != nil {
-		return id, "", usage("polex-sandbox token --help lists the claims", "--claims %s: %w", string(c), err)
-	}
-	return id, audience, nil
-}
-
-// startOptions are the flags of both run and serve.
-type startOptions struct {
-	dir    string
-	claims claims
-	log    bool
-}
-
-func (o *startOptions) register(flags *pflag.FlagSet) {
-	o.claims.register(flags)
+func (o *options) addStart(flags *pflag.FlagSet) {
+	o.addClaims(flags)
 	flags.BoolVar(&o.log, "log", false, "write a line to stderr for every request")
 }
 
 // start starts the sandbox and prints the warning and the identity.
-func (o *startOptions) start(ctx context.Context, streams cli.Streams) (*sandbox.Sandbox, error) {
-	identity, _, err := o.claims.identity(streams)
+func (o *options) start(ctx context.Context, streams cli.Streams) (*sandbox.Sandbox, error) {
+	identity, _, err := o.identity(streams)
 	if err != nil {
 		return nil, err
 	}

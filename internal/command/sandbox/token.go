@@ -12,14 +12,8 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 )
 
-// tokenOptions are the flags of token.
-type tokenOptions struct {
-	dir    string
-	claims claims
-}
-
 func newToken(streams cli.Streams) *cobra.Command {
-	var o tokenOptions
+	var o options
 	command := &cobra.Command{
 		Use:   "token [flags]",
 		Short: "Print a token for any identity from the running sandbox",
@@ -37,37 +31,31 @@ from the others. immutable_subject: true writes the numbers of owner and reposit
 and lifetime: -5m makes a token that expired five minutes ago.
 
 The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("polex-sandbox token --help lists the claims", "token accepts no arguments")
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return printToken(c.Context(), o, streams) },
+		Args: cli.NoPath,
+		RunE: func(c *cobra.Command, _ []string) error { return o.printToken(c.Context(), streams) },
 	}
-	command.Flags().StringVar(&o.dir, "dir", "", "`folder` of the running sandbox (default: $POLEX_SANDBOX)")
-	o.claims.register(command.Flags())
+	o.addRunning(command.Flags())
+	o.addClaims(command.Flags())
 	return command
 }
 
-func printToken(ctx context.Context, o tokenOptions, streams cli.Streams) error {
-	identity, audience, err := o.claims.identity(streams)
+func (o *options) printToken(ctx context.Context, streams cli.Streams) error {
+	identity, audience, err := o.identity(streams)
 	if err != nil {
 		return err
 	}
-	if o.dir, err = folder(o.dir); err != nil {
+	dir, err := o.running()
+	if err != nil {
 		return err
 	}
-	token, err := sandbox.RequestToken(ctx, o.dir, identity, cmp.Or(audience, "sigstore"))
+	token, err := sandbox.RequestToken(ctx, dir, identity, cmp.Or(audience, "sigstore"))
 	if err != nil {
-		err = fmt.Errorf("request a token: %w", err)
+		hint := ""
 		if errors.Is(err, sandbox.ErrNotRunning) {
-			return cli.Hint(err, "start one with polex-sandbox serve --dir DIR")
+			hint = "start one with polex-sandbox serve --dir DIR"
 		}
-		return err
+		return cli.Hint(fmt.Errorf("request a token: %w", err), hint)
 	}
-	if _, err := fmt.Fprintln(streams.Out, token); err != nil {
-		return fmt.Errorf("print the token: %w", err)
-	}
-	return nil
+	_, err = fmt.Fprintln(streams.Out, token)
+	return err
 }

@@ -2,7 +2,6 @@
 package trust
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -31,15 +30,8 @@ func New(streams cli.Streams) *cobra.Command {
 		Short:                 "Explain a trust policy",
 		Long:                  "Explain a trust policy.",
 		DisableFlagsInUseLine: true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.UnknownCommand(cmd, args)
-			}
-			return &cli.UsageError{Err: errors.New("no command given"),
-				Hint: cmd.CommandPath() + " explain prints what the trust policy accepts"}
-		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has returned an error
 	}
+	cli.OnlySubcommands(cmd, "polex trust explain prints what the trust policy accepts")
 	var path string
 	inWords := &cobra.Command{
 		Use:                   "explain [flags]",
