@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -30,44 +29,30 @@ type document struct {
 	digest   [sha256.Size]byte
 }
 
-// gather reads the history and every content in it. The workers verify contents while the history
-// is still being read.
-func (r *reading) gather(tip git.Hash) error {
-	r.blobs = map[content]*blob{}
-	r.workers.SetLimit(runtime.GOMAXPROCS(0))
-	defer r.workers.Wait() //nolint:errcheck // none of them fails
-	return r.history(tip)
-}
-
-// take reads each new content of a step once and gives it to the workers. It skips unsigned/ in
+// take reads a new content of a step once and gives it to the workers. It skips unsigned/ in
 // merged commits, because requests count only on the line.
-func (r *reading) take(s *step) error {
-	for _, c := range s.changes {
-		if !c.New.File || !c.New.Signed && s.beside {
-			continue
-		}
-		if r.blobs[c.New] != nil {
-			continue
-		}
-		b := &blob{}
-		r.blobs[c.New] = b
-		raw, err := r.repository.Blob(c.New.Hash)
-		if errors.Is(err, git.ErrTooLarge) {
-			b.problem = err.Error()
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		// Count before parsing: a document separator is always at the beginning of a line.
-		if r.counted += 1 + bytes.Count(raw, []byte("\n---")); r.counted > MaxDocuments {
-			return tooMuch(MaxDocuments, "documents")
-		}
-		r.workers.Go(func() error {
-			r.parse(b, raw, c.New.Signed)
-			return nil
-		})
+func (r *reading) take(s *step, c content) error {
+	if !c.File || !c.Signed && s.beside || r.blobs[c] != nil {
+		return nil
 	}
+	b := &blob{}
+	r.blobs[c] = b
+	raw, err := r.repository.Blob(c.Hash)
+	if errors.Is(err, git.ErrTooLarge) {
+		b.problem = err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Count before parsing: a document separator is always at the beginning of a line.
+	if r.counted += 1 + bytes.Count(raw, []byte("\n---")); r.counted > MaxDocuments {
+		return tooMuch(MaxDocuments, "documents")
+	}
+	r.workers.Go(func() error {
+		r.parse(b, raw, c.Signed)
+		return nil
+	})
 	return nil
 }
 

@@ -90,9 +90,9 @@ var kinds = []struct {
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	all := make([]Kind, len(kinds))
-	for i, k := range kinds {
-		all[i] = k.kind
+	var all []Kind
+	for _, k := range kinds {
+		all = append(all, k.kind)
 	}
 	return all
 }
@@ -113,23 +113,25 @@ func (k Kind) IsDrift() bool { return strings.HasPrefix(string(k), "cluster-") }
 // IsUsage reports whether the finding is about an exception that is not needed.
 func (k Kind) IsUsage() bool { return usage.State(k).Unused() }
 
-// IsUnverified reports whether the finding is about an invalid or missing signature under signed/.
-func (k Kind) IsUnverified() bool {
-	return slices.Contains([]Kind{KindAltered, KindUnsigned, KindUnverified, KindNeverSigned}, k)
+// isNamed reports whether a name for [Select] stands for the kind.
+func (k Kind) isNamed(name string) bool {
+	switch name {
+	case "any", string(k):
+		return true
+	case "drift":
+		return k.IsDrift()
+	case "expired":
+		return k == KindExpired || k == ClusterExpired
+	case "unverified":
+		return slices.Contains([]Kind{KindAltered, KindUnsigned, KindUnverified, KindNeverSigned}, k)
+	}
+	return false
 }
-
-// IsExpired reports whether the finding is about an expired exception in signed/ or in the cluster.
-func (k Kind) IsExpired() bool { return k == KindExpired || k == ClusterExpired }
 
 // Select returns the kinds of a name: "any", "drift", "expired", "unverified" or a single kind. It
 // returns no kinds for an unknown name.
 func Select(name string) []Kind {
-	group := map[string]func(Kind) bool{
-		"drift": Kind.IsDrift, "expired": Kind.IsExpired, "unverified": Kind.IsUnverified,
-	}[name]
-	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
-		return name != "any" && name != string(k) && (group == nil || !group(k))
-	})
+	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return !k.isNamed(name) })
 }
 
 // Finding is a problem that needs attention. Message may quote untrusted text.
@@ -339,9 +341,4 @@ func (f *folding) offTheLine() {
 	}
 }
 
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "an unknown time"
-	}
-	return t.UTC().Format(time.RFC3339)
-}
+func clock(t time.Time) string { return cmp.Or(plain.Time(t), "an unknown time") }

@@ -21,6 +21,7 @@ type folding struct {
 	at       int              // index of the current step in the line
 	adopted  bool             // a document under signed/ had a signature
 	traces   map[int][]*trace // by the index of the step that added them
+	moved    int              // file contents that were read to follow them
 }
 
 // fold makes entries from the steps.
@@ -82,7 +83,7 @@ func (f *folding) requests(s *step) {
 func (f *folding) request(s *step, c change, d *Entry) *Request {
 	request := &Request{}
 	f.writer(request, s, c)
-	f.traces[f.at] = append(f.traces[f.at], &trace{request, d.Identity, c.Path})
+	f.traces[f.at] = append(f.traces[f.at], &trace{request, place{d.Identity, c.Path}})
 	return request
 }
 

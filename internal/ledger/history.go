@@ -39,12 +39,11 @@ func (r *reading) history(tip git.Hash) error {
 	if err != nil {
 		return err
 	}
-	cut := map[git.Hash]bool{}
 	for _, hash := range cuts {
-		cut[hash] = true
+		r.cuts[hash] = true
 	}
 	for hash := tip; ; {
-		s, err := r.step(hash, cut)
+		s, err := r.step(hash)
 		if err != nil {
 			return err
 		}
@@ -65,13 +64,13 @@ func (r *reading) history(tip git.Hash) error {
 	last := r.line[len(r.line)-1].commit
 	r.ledger.Tip, r.ledger.Root = last.Hash.String(), r.line[0].commit.Hash.String()
 	r.ledger.Commits, r.ledger.Shallow = len(r.line), r.line[0].cut
-	if err := r.sides(cut); err != nil {
+	if err := r.sides(); err != nil {
 		return err
 	}
 	return r.changes()
 }
 
-func (r *reading) step(hash git.Hash, cut map[git.Hash]bool) (*step, error) {
+func (r *reading) step(hash git.Hash) (*step, error) {
 	n := len(r.line) + len(r.beside)
 	if n >= MaxCommits {
 		return nil, tooMuch(MaxCommits, "commits")
@@ -83,7 +82,7 @@ func (r *reading) step(hash git.Hash, cut map[git.Hash]bool) (*step, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &step{commit: c, cut: cut[hash], trailers: commitmessage.Read(c.Message)}
+	s := &step{commit: c, cut: r.cuts[hash], trailers: commitmessage.Read(c.Message)}
 	c.Message = ""
 	r.known[hash] = c
 	return s, nil
@@ -117,7 +116,6 @@ func (r *reading) clocks() {
 // changes reads the changes of every step, newest first. Git stores an older tree as its difference
 // from a newer one, so this order is faster.
 func (r *reading) changes() error {
-	total := 0
 	steps := slices.Concat(r.beside, r.line)
 	slices.Reverse(steps)
 	for i, s := range steps {
@@ -126,12 +124,6 @@ func (r *reading) changes() error {
 		}
 		if err := r.differences(s); err != nil {
 			return fmt.Errorf("commit %s: %w", s.commit.Hash, err)
-		}
-		if err := r.take(s); err != nil {
-			return err
-		}
-		if total += len(s.changes); total > MaxChanges {
-			return tooMuch(MaxChanges, "changes")
 		}
 	}
 	return nil
@@ -161,10 +153,10 @@ func (r *reading) differences(s *step) error {
 				c.Origin = r.origin(s.commit.Parents[1], d.Path, c.New)
 			}
 			s.changes = append(s.changes, c)
-			if len(s.changes) > MaxChanges {
+			if r.changed++; r.changed > MaxChanges {
 				return tooMuch(MaxChanges, "changes")
 			}
-			return nil
+			return r.take(s, c.New)
 		})
 		if err != nil {
 			return err
@@ -218,7 +210,7 @@ type change struct {
 
 // sides reads the commits that were merged into the line, and checks that Options.Seen is part of
 // the history.
-func (r *reading) sides(cut map[git.Hash]bool) error {
+func (r *reading) sides() error {
 	seen := map[git.Hash]bool{}
 	var waiting []git.Hash
 	for _, s := range r.line {
@@ -236,7 +228,7 @@ func (r *reading) sides(cut map[git.Hash]bool) error {
 			continue
 		}
 		seen[hash] = true
-		s, err := r.step(hash, cut)
+		s, err := r.step(hash)
 		if err != nil {
 			return err
 		}

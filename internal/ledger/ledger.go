@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -82,8 +83,11 @@ func Read(repository *git.Repository, tip git.Hash, o Options) (*Ledger, error) 
 	}
 	at := cmp.Or(o.At, o.Now)
 	r := &reading{Options: o, repository: repository, at: at, ledger: &Ledger{At: at},
-		known: map[git.Hash]*git.Commit{}}
-	if err := r.gather(tip); err != nil {
+		known: map[git.Hash]*git.Commit{}, cuts: map[git.Hash]bool{}, blobs: map[content]*blob{}}
+	r.workers.SetLimit(runtime.GOMAXPROCS(0))
+	err := r.history(tip) // the workers verify documents meanwhile
+	_ = r.workers.Wait()  // none of them fails
+	if err != nil {
 		return nil, err
 	}
 	r.fold()
@@ -131,12 +135,13 @@ type reading struct {
 	line   []*step // oldest first
 	beside []*step // commits that were merged into the line
 	known  map[git.Hash]*git.Commit
-	ours   map[string]bool // see findOurs
+	cuts   map[git.Hash]bool // commits without their parents, in a shallow clone
+	ours   map[string]bool   // see findOurs
 	blobs  map[content]*blob
 	// workers parse and verify the contents.
 	workers errgroup.Group
-	// counted is an upper bound of the number of documents.
-	counted int
+	// counted is an upper bound of the number of documents. changed is the number of changes.
+	counted, changed int
 }
 
 // Limits of the input. Beyond them Read returns [ErrTooMuch].

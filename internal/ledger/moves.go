@@ -14,7 +14,12 @@ import (
 // file or folder. Git detects renames by similar content. An exception has a name, so this is
 // exact: the moving commit removes the name from one file and adds it to another.
 type trace struct {
-	request  *Request
+	request *Request
+	place
+}
+
+// place is a file that contained an exception.
+type place struct {
 	identity exception.Identity
 	path     string
 }
@@ -22,7 +27,6 @@ type trace struct {
 // follow walks the line back once, for all requests. It does not follow an exception into content
 // that cannot be read, such as other folders in a partial clone.
 func (f *folding) follow() {
-	left := maxMoved
 	var open []*trace
 	for at := len(f.line) - 1; at >= 0; at-- {
 		s := f.line[at]
@@ -31,12 +35,12 @@ func (f *folding) follow() {
 			before = f.repository.TreeOf(f.line[at-1].commit)
 		}
 		here := f.repository.TreeOf(s.commit)
-		arrived, stayed := f.arrivals(open, before, here, &left)
+		arrived, stayed := f.arrivals(open, before, here)
 		arrived, open = append(arrived, f.traces[at]...), stayed
 		if len(arrived) == 0 {
 			continue
 		}
-		lost := f.lost(before, here, &left)
+		lost := f.lost(before, here)
 		for _, t := range arrived {
 			from := sourceOf(lost, t.identity)
 			switch {
@@ -44,7 +48,7 @@ func (f *folding) follow() {
 				if from.path != t.path {
 					t.request.Moves = append(t.request.Moves, Move{s.event(), from.path})
 				}
-				t.identity, t.path = from.identity, from.path
+				t.place = *from
 				open = append(open, t)
 			case len(t.request.Moves) > 0:
 				f.wrote(t, s, here)
@@ -58,7 +62,7 @@ func (f *folding) follow() {
 
 // arrivals separates the exceptions that a step added to their path from those that were there
 // before.
-func (f *folding) arrivals(open []*trace, before, here *git.Tree, left *int) (arrived, stayed []*trace) {
+func (f *folding) arrivals(open []*trace, before, here *git.Tree) (arrived, stayed []*trace) {
 	if len(open) == 0 {
 		return nil, nil
 	}
@@ -69,7 +73,7 @@ func (f *folding) arrivals(open []*trace, before, here *git.Tree, left *int) (ar
 	old := map[string][]exception.Identity{}
 	_ = git.DifferencesAt(before, here, paths, func(c git.Change) error {
 		if slices.Contains(paths, c.Path) {
-			old[c.Path] = f.exceptionsIn(c.Old, left)
+			old[c.Path] = f.exceptionsIn(c.Old)
 		}
 		return nil
 	})
@@ -93,14 +97,8 @@ func (f *folding) wrote(t *trace, s *step, here *git.Tree) {
 	slices.Reverse(t.request.Moves)
 }
 
-// place is a file that contained an exception.
-type place struct {
-	identity exception.Identity
-	path     string
-}
-
 // lost returns the exceptions that a step removes from files.
-func (f *folding) lost(before, here *git.Tree, left *int) []place {
+func (f *folding) lost(before, here *git.Tree) []place {
 	var lost []place
 	if before == nil {
 		return nil
@@ -109,8 +107,8 @@ func (f *folding) lost(before, here *git.Tree, left *int) []place {
 		if !exception.HoldsDocuments(c.Path) {
 			return nil
 		}
-		kept := f.exceptionsIn(c.New, left)
-		for _, id := range f.exceptionsIn(c.Old, left) {
+		kept := f.exceptionsIn(c.New)
+		for _, id := range f.exceptionsIn(c.Old) {
 			if !slices.Contains(kept, id) {
 				lost = append(lost, place{id, c.Path})
 			}
@@ -120,12 +118,12 @@ func (f *folding) lost(before, here *git.Tree, left *int) []place {
 	return lost
 }
 
-// exceptionsIn returns the exceptions in a file. It stops reading when left is 0.
-func (f *folding) exceptionsIn(e git.Entry, left *int) []exception.Identity {
-	if !e.IsFile() || *left <= 0 {
+// exceptionsIn returns the exceptions in a file. It stops reading after maxMoved files.
+func (f *folding) exceptionsIn(e git.Entry) []exception.Identity {
+	if !e.IsFile() || f.moved >= maxMoved {
 		return nil
 	}
-	*left--
+	f.moved++
 	raw, err := f.repository.Blob(e.Hash())
 	if err != nil || !bytes.Contains(raw, []byte("PolicyException")) {
 		return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/plain"
 )
@@ -21,36 +20,30 @@ type line struct {
 	address      bool // the value can be a link
 }
 
-// titles are the first lines of notifications.
-var titles = map[Kind]string{
-	Signed:  "Exception signed",
-	Refused: "Exception refused",
-	Ending:  "Exception expires soon",
-	Ended:   "Exception ended",
-	Unused:  "Exception not used",
+// texts are the first line of a notification and a sentence for the end of a verified one.
+var texts = map[Kind]struct{ title, remark string }{
+	Signed:  {"Exception signed", ""},
+	Refused: {"Exception refused", ""},
+	Ending: {"Exception expires soon",
+		"Fix the violation, or have a new exception approved before this one expires."},
+	Ended: {"Exception ended", "It expired, and was removed from the signed folder."},
+	Unused: {"Exception not used",
+		"If nobody needs it any more, have it removed: polex-prune --unused proposes that."},
 }
 
 func (e Event) title() string {
 	if n := len(e.Members); n > 0 {
-		return fmt.Sprintf("%s: %d together", titles[e.Kind], n)
+		return fmt.Sprintf("%s: %d together", texts[e.Kind].title, n)
 	}
-	return titles[e.Kind]
+	return texts[e.Kind].title
 }
 
 // remark returns a sentence for the end of a notification, or "".
 func (e Event) remark() string {
-	switch {
-	case !e.Verified:
+	if !e.Verified {
 		return "No signature covers this text: it is from the file or from a report."
-	case e.Kind == Ending:
-		return "Fix the violation, or have a new exception approved before this one expires."
-	case e.Kind == Unused:
-		return "If nobody needs it any more, have it removed: polex-prune --unused proposes that."
-	case e.Kind == Ended:
-		return "It expired, and was removed from the signed folder."
-	default:
-		return ""
 	}
+	return texts[e.Kind].remark
 }
 
 // lines returns the lines of a notification, with plain and shortened values.
@@ -94,8 +87,8 @@ func (e Event) lines() []line {
 		if e.Kind == Ended {
 			until = "Ended"
 		}
-		add(until, cmp.Or(clock(e.ExpiresAt), "no expiry"))
-		add("Signed", clock(e.SignedAt))
+		add(until, cmp.Or(plain.Time(e.ExpiresAt), "no expiry"))
+		add("Signed", plain.Time(e.SignedAt))
 		if e.LogIndex >= 0 {
 			add("Log entry", strings.TrimSpace(fmt.Sprint(e.LogIndex)+" "+e.LogURL))
 		}
@@ -113,7 +106,7 @@ func (e Event) brief() string {
 	case e.Kind == Refused:
 		return e.Name() + ": " + e.Refusal
 	case !e.ExpiresAt.IsZero():
-		return e.Name() + ": " + clock(e.ExpiresAt)
+		return e.Name() + ": " + plain.Time(e.ExpiresAt)
 	default:
 		return e.Name()
 	}
@@ -152,10 +145,3 @@ var address = regexp.MustCompile(`^https://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5}
 
 // short returns one line of printable characters, shortened if necessary.
 func short(text string) string { return plain.Cut(plain.Line(text), maxText) }
-
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -107,6 +108,14 @@ func Markdown(text string) string {
 	return web.ReplaceAllStringFunc(b.String(), func(begin string) string {
 		return strings.NewReplacer(":", "&#58;", ".", "&#46;").Replace(begin)
 	})
+}
+
+// Time writes a time in UTC and whole seconds (RFC 3339), and no time as "".
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 // Count returns a number with its noun: "1 commit", "2 commits".

@@ -96,7 +96,7 @@ func TestPrint(t *testing.T) {
 	printed, shown := dense(string(text)), dense(said)
 	wanted := []string{v.Tip, v.Repository, v.Trust.Digest, v.Trust.Root, v.Trust.Signers[0].Identity, "2026-11-22T13:00:00Z"}
 	for _, e := range v.Entries {
-		wanted = append(wanted, e.Identity.Name, e.Said.Ticket, e.Said.Reason, e.Exempted[0].Names[0], clock(e.ExpiresAt), e.Request.Commit)
+		wanted = append(wanted, e.Identity.Name, e.Said.Ticket, e.Said.Reason, e.Exempted[0].Names[0], plain.Time(e.ExpiresAt), e.Request.Commit)
 		if e.Seal == nil {
 			continue
 		}

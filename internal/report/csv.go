@@ -15,10 +15,10 @@ import (
 func CSV(w io.Writer, v *Report) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	header := v.header()
-	common := listOf(reportFields, func(path string) string { return csvCell(joined(lookUp(header, path))) })
+	common := listOf(v.facts(), func(f fact) string { return csvCell(joined(f.Values)) })
 	err := out.Write(listOf(slices.Concat(fields, reportFields), name))
-	for _, r := range rowsOf(v.Entries) {
+	for _, e := range v.Entries {
+		r := rowOf(e)
 		cells := listOf(fields, func(path string) string { return csvCell(r.Text(path)) })
 		err = cmp.Or(err, out.Write(append(cells, common...)))
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/polex-dev/polex/internal/ledger"
@@ -64,56 +63,42 @@ func name(path string) string {
 	return b.String()
 }
 
-// row is an entry with its fields.
+// row is an entry with its JSON. A format makes one row after the other, because all of them would need too much
+// memory.
 type row struct {
 	*ledger.Entry
-	last *lastJSON // shared by all rows
-}
-
-// lastJSON is the JSON of the entry that was read last. The formats read one entry after the other,
-// and the JSON of all of them would need too much memory.
-type lastJSON struct {
-	of   *ledger.Entry
 	json any
 }
 
-func rowsOf(entries []*ledger.Entry) []*row {
-	last := &lastJSON{}
-	return listOf(entries, func(e *ledger.Entry) *row { return &row{e, last} })
-}
+func rowOf(e *ledger.Entry) row { return row{e, decoded(e)} }
 
 // Values returns the values of a field: one for each policy, signature and set of exempted resources.
-func (r *row) Values(path string) []string {
+func (r row) Values(path string) []string {
 	switch path {
 	case "policies.name":
 		return listOf(r.Policies, ledger.Policy.String)
 	case "signing.signatures.signer":
-		if r.Seal == nil {
-			return nil
-		}
-		return listOf(r.Seal.Signatures, func(s ledger.Signature) string {
+		return listOf(r.Signatures(), func(s ledger.Signature) string {
+			name := cmp.Or(s.Subject, "a public key")
 			if s.Authority == "" {
-				return cmp.Or(s.Subject, "a public key") + ", not in the trust policy"
+				name += ", not in the trust policy"
 			}
-			return cmp.Or(s.Subject, "a public key")
+			return name
 		})
 	case "renews.of":
 		if r.Renews != nil && r.Renews.Of == nil {
 			return []string{"not in this history with a valid signature"}
 		}
 	}
-	if r.last.of != r.Entry {
-		*r.last = lastJSON{r.Entry, decoded(r.Entry)}
-	}
-	return lookUp(r.last.json, path)
+	return lookUp(r.json, path)
 }
 
 // Text returns the values of a field in one text, "" if all are empty.
-func (r *row) Text(path string) string { return joined(r.Values(path)) }
+func (r row) Text(path string) string { return joined(r.Values(path)) }
 
 // shown is a field for people: unverified values are marked, and a requester who is not in the
 // document is the author of the commit.
-func (r *row) shown(path string) string {
+func (r row) shown(path string) string {
 	if path == "said.requestedBy" && r.Said.RequestedBy == "" && r.Request != nil {
 		return marked(r.Request.By, false)
 	}
@@ -121,7 +106,7 @@ func (r *row) shown(path string) string {
 }
 
 // unverified reports whether nobody vouches for a field of the entry.
-func (r *row) unverified(path string) bool {
+func (r row) unverified(path string) bool {
 	top, _, _ := strings.Cut(path, ".")
 	return !r.Verified && path != "policies.severity" &&
 		slices.Contains([]string{"exempted", "policies", "said", "startsAt", "expiresAt"}, top)
@@ -210,11 +195,4 @@ func listOf[T, S any](list []T, get func(T) S) []S {
 		all[i] = get(one)
 	}
 	return all
-}
-
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
 }

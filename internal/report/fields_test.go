@@ -95,13 +95,14 @@ func TestFieldsShown(t *testing.T) {
 			shown = nil
 		}
 		for _, path := range reportFields {
-			for _, value := range lookUp(v.header(), path) {
+			for _, value := range lookUp(decoded(v.about()), path) {
 				if !strings.Contains(text, plain.Line(value)) || !strings.Contains(text, name(path)) {
 					t.Errorf("%s has no %s %q", format, name(path), value)
 				}
 			}
 		}
-		for _, r := range rowsOf(v.listed()) {
+		for _, e := range v.listed() {
+			r := rowOf(e)
 			for _, path := range shown {
 				for _, value := range r.Values(path) {
 					if !strings.Contains(text, plain.Line(value)) && path != "exempted.namespaces" {
@@ -136,7 +137,7 @@ func TestValues(t *testing.T) {
 		"requestByGit.moves":          {`["2026-11-22T12:00:00Z, Ann, cd, from a.yaml" ", Bo, , from b.yaml"]`, `[""]`},
 		"renews.of":                   {`["not in this history with a valid signature"]`, `[""]`},
 	} {
-		rows := rowsOf([]*ledger.Entry{e, bare})
+		rows := []row{rowOf(e), rowOf(bare)}
 		expect.Is(t, path,
 			want, [2]string{fmt.Sprintf("%q", rows[0].Values(path)), fmt.Sprintf("%q", rows[1].Values(path))})
 	}
@@ -153,9 +154,9 @@ func TestGroups(t *testing.T) {
 		return ledger.Exempted{Scope: usage.Scope{Namespaces: namespaces, Kinds: []string{kind, "Job"}, Names: []string{"*"}}, NarrowedBy: narrowed}
 	}
 	var got []string
-	for _, g := range groups(rowsOf([]*ledger.Entry{
+	for _, g := range groups([]*ledger.Entry{
 		entry("none"), entry("two", in("Pod", nil, "b", "a", "a"), in("Secret", []string{"users", "images"}, "b")), entry("all", in("Pod", nil, "*")), entry("one", in("Pod", nil, "!")),
-	})) {
+	}) {
 		for _, m := range g.Members {
 			got = append(got, fmt.Sprintf("%s: %s %t %q", g.Where(), m.Identity.Name, m.First, m.Exempts()))
 		}

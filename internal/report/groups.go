@@ -16,18 +16,18 @@ type group struct {
 
 // member is an entry in a group.
 type member struct {
-	*row
+	*ledger.Entry
 	Namespace string
 	First     bool // of its groups
 }
 
 // groups returns entries by exempted namespace: first "*", last "" for those that name no
 // resource. An entry is in the group of each namespace that it exempts resources in.
-func groups(rows []*row) []group {
+func groups(entries []*ledger.Entry) []group {
 	by := map[string][]member{}
-	for _, r := range rows {
+	for _, e := range entries {
 		var namespaces []string
-		for _, x := range r.Exempted {
+		for _, x := range e.Exempted {
 			namespaces = append(namespaces, x.Namespaces...)
 		}
 		if len(namespaces) == 0 {
@@ -35,7 +35,7 @@ func groups(rows []*row) []group {
 		}
 		slices.Sort(namespaces)
 		for i, namespace := range slices.Compact(namespaces) {
-			by[namespace] = append(by[namespace], member{r, namespace, i == 0})
+			by[namespace] = append(by[namespace], member{e, namespace, i == 0})
 		}
 	}
 	rank := strings.NewReplacer("*", " ").Replace // the namespace "*" is first

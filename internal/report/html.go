@@ -66,11 +66,6 @@ type tile struct {
 	Label string
 }
 
-type fact struct {
-	Label  string
-	Values []string
-}
-
 // HTML writes one self-contained page. Its Content-Security-Policy permits the script of this folder,
 // and forbids others and every request.
 func HTML(w io.Writer, v *Report) error {
@@ -98,11 +93,7 @@ func HTML(w io.Writer, v *Report) error {
 		Of:           fmt.Sprintf("%s of the branch, %d merged", plain.Count(v.Commits, "commit", "commits"), v.Merged),
 		Findings:     v.Findings[:min(len(v.Findings), maxPageFindings)],
 		MoreFindings: max(0, len(v.Findings)-maxPageFindings),
-		Notes:        notes(v), Timeline: timelineOf(v), Sums: sums(v), Lists: lists(v),
-	}
-	header := v.header()
-	for _, path := range reportFields {
-		p.About = append(p.About, fact{name(path), notEmpty(lookUp(header, path))})
+		Notes:        notes(v), Timeline: timelineOf(v), Sums: sums(v), Lists: lists(v), About: v.facts(),
 	}
 	states := v.States()
 	for _, state := range ledger.States() {
@@ -142,7 +133,7 @@ func lists(v *Report) []list {
 	for i := range all {
 		l := &all[i]
 		l.N = len(of[i])
-		for _, g := range groups(rowsOf(of[i])) {
+		for _, g := range groups(of[i]) {
 			n := min(len(g.Members), room)
 			room, l.More = room-n, l.More+len(g.Members)-n
 			if g.Members = g.Members[:n]; n > 0 {
@@ -161,14 +152,14 @@ func lists(v *Report) []list {
 // pageColumns are the columns of a list. Those without a value are left out.
 var pageColumns = []column{
 	{"Exception", func(m member) template.HTML { return textLines(approval(m.Entry)) }},
-	{"Policies", func(m member) template.HTML { return textLines(m.PolicyTexts()...) }},
+	{"Policies", func(m member) template.HTML { return textLines(m.policies()...) }},
 	{"Reason", func(m member) template.HTML { return textLines(m.Said.Reason) }},
 	{"Exempted", func(m member) template.HTML { return textLines(m.Exempts()...) }},
 	{"Requested by", requester},
 	{"Approved by", func(m member) template.HTML { return textLines(m.Said.ApprovedBy) }},
 	{"Ticket", func(m member) template.HTML { return textLines(m.Said.Ticket) }},
 	{"Owner", func(m member) template.HTML { return textLines(m.Said.Owner) }},
-	{"Authority, log index", func(m member) template.HTML { return textLines(m.Log()...) }},
+	{"Authority, log index", func(m member) template.HTML { return textLines(m.log()...) }},
 	{"Expires", expiry},
 	{"Usage", func(m member) template.HTML { return textLines(m.usage()...) }},
 }
@@ -222,17 +213,18 @@ usage.why`)
 // facts are the other fields of an entry.
 func facts(m member) []fact {
 	var all []fact
+	r := rowOf(m.Entry)
 	for _, path := range fields {
-		if values := notEmpty(m.Values(path)); len(values) > 0 && !slices.Contains(inColumns, path) {
+		if values := notEmpty(r.Values(path)); len(values) > 0 && !slices.Contains(inColumns, path) {
 			all = append(all, fact{name(path), values})
 		}
 	}
 	return all
 }
 
-// PolicyTexts describes each policy with its rules and severity.
-func (r *row) PolicyTexts() []string {
-	return listOf(r.Policies, func(p ledger.Policy) string {
+// policies describes each policy with its rules and severity.
+func (m member) policies() []string {
+	return listOf(m.Policies, func(p ledger.Policy) string {
 		text := p.String()
 		if len(p.Rules) > 0 {
 			text += ": " + strings.Join(p.Rules, ", ")
@@ -244,9 +236,16 @@ func (r *row) PolicyTexts() []string {
 	})
 }
 
-// Log are the authorities and the log indexes of the signatures.
-func (r *row) Log() []string {
-	return notEmpty([]string{r.Text("signing.signatures.authority"), r.Text("signing.signatures.logIndex")})
+// log are the authorities and the log indexes of the signatures.
+func (m member) log() []string {
+	authorities, indexes := []string{}, []string{}
+	for _, s := range m.Signatures() {
+		authorities = append(authorities, s.Authority)
+		if s.LogIndex >= 0 {
+			indexes = append(indexes, fmt.Sprint(s.LogIndex))
+		}
+	}
+	return notEmpty([]string{joined(authorities), joined(indexes)})
 }
 
 func notEmpty(values []string) []string {

@@ -69,12 +69,21 @@ func (v *Report) about() jsonReport {
 	return jsonReport{
 		APIVersion: "polex.dev/v1alpha1", Kind: "Ledger", Tool: jsonTool{"polex-audit", v.Version},
 		Source: jsonSource{v.Repository, v.Revision, v.Tip, v.Root, v.Commits, v.Merged, v.Shallow},
-		At:     clock(v.At), MadeAt: clock(v.MadeAt), Trust: trust,
+		At:     plain.Time(v.At), MadeAt: plain.Time(v.MadeAt), Trust: trust,
 	}
 }
 
-// header returns the fields about the report for the other formats; see reportFields.
-func (v *Report) header() any { return decoded(v.about()) }
+// fact is a field with its values.
+type fact struct {
+	Label  string
+	Values []string
+}
+
+// facts returns the fields about the report for the other formats; see reportFields.
+func (v *Report) facts() []fact {
+	about := decoded(v.about())
+	return listOf(reportFields, func(path string) fact { return fact{name(path), notEmpty(lookUp(about, path))} })
+}
 
 // present returns an empty list for nil, so that JSON has [] and not null.
 func present[T any](list []T) []T { return append([]T{}, list...) }

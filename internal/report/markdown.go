@@ -30,7 +30,7 @@ func Markdown(w io.Writer, v *Report) error {
 	if listed := v.listed(); len(listed) > 0 {
 		m.WriteString("\n### Exceptions by exempted namespace\n\n" +
 			"A ? marks values from Git or the file alone. All times are UTC.\n")
-		for _, g := range groups(rowsOf(listed)) {
+		for _, g := range groups(listed) {
 			if m.more == 0 {
 				fmt.Fprintf(m, "\n#### %s\n", plain.Markdown(g.Where()))
 				m.head(listOf(fields[:auditorFields], name)...)
@@ -40,7 +40,7 @@ func Markdown(w io.Writer, v *Report) error {
 					m.more++
 					continue
 				}
-				m.line(listOf(fields[:auditorFields], member.shown)...)
+				m.line(listOf(fields[:auditorFields], rowOf(member.Entry).shown)...)
 			}
 		}
 		m.rest()
@@ -57,9 +57,8 @@ func Markdown(w io.Writer, v *Report) error {
 		m.rest()
 	}
 	m.head("field", "value")
-	header := v.header()
-	for _, path := range reportFields {
-		m.line(name(path), joined(lookUp(header, path)))
+	for _, f := range v.facts() {
+		m.line(f.Label, joined(f.Values))
 	}
 	_, err := io.WriteString(w, m.String())
 	return err

@@ -16,13 +16,13 @@ import (
 // headline returns the number of commits, the revision and the time of the report.
 func headline(v *Report) string {
 	if v.Commits == 0 {
-		return fmt.Sprintf("%s has no commit at %s", v.Revision, clock(v.At))
+		return fmt.Sprintf("%s has no commit at %s", v.Revision, plain.Time(v.At))
 	}
 	line := fmt.Sprintf("%s of %s to %s", plain.Count(v.Commits, "commit", "commits"), v.Revision, v.Tip)
 	if v.Merged > 0 {
 		line += fmt.Sprintf(" (and %d merged)", v.Merged)
 	}
-	return line + ", as of " + clock(v.At)
+	return line + ", as of " + plain.Time(v.At)
 }
 
 // stateCounts returns the number of exceptions in each state.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/polex-dev/polex/internal/plain"
@@ -34,7 +35,7 @@ func Table(w io.Writer, v *Report) error {
 	}
 	if listed := v.listed(); len(listed) > 0 {
 		b.WriteString("\n")
-		v.writeEntries(b, groups(rowsOf(listed)))
+		v.writeEntries(b, groups(listed))
 		b.WriteString("\n? marks values from Git or the file alone. All days are UTC.\n")
 	}
 	if len(v.Findings) > 0 {
@@ -63,9 +64,8 @@ func Table(w io.Writer, v *Report) error {
 		}
 	}
 	b.WriteString("\n")
-	header := v.header()
-	for _, path := range reportFields {
-		line("", name(path)+": "+joined(lookUp(header, path)))
+	for _, f := range v.facts() {
+		line("", f.Label+": "+joined(f.Values))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -73,45 +73,50 @@ func Table(w io.Writer, v *Report) error {
 
 // writeEntries writes the entries by exempted namespace.
 func (v *Report) writeEntries(b *strings.Builder, all []group) {
-	lines := [][]string{{" "}}
+	heads := []string{" "} // below a namespace
+	for _, c := range columns {
+		heads = append(heads, c.head)
+	}
+	lines := [][]string{heads}
+	filled := map[int]bool{}
 	for _, g := range all {
 		lines = append(lines, []string{g.Where()})
-		for range g.Members {
-			lines = append(lines, []string{" "})
+		for _, m := range g.Members {
+			cells := m.cells()
+			for i, cell := range cells {
+				filled[i] = filled[i] || cell != ""
+			}
+			lines = append(lines, cells)
 		}
 	}
-	for _, c := range columns {
-		cells, filled, at := []string{c.head}, false, 0
-		for _, g := range all {
-			for _, m := range g.Members {
-				cell := m.cell(c.path)
-				cells, filled = append(cells, cell), filled || cell != ""
-			}
-		}
-		if !filled || v.Width > 0 && c.wide {
-			continue
-		}
-		for i := range lines {
-			if lines[i][0] == " " {
-				lines[i], at = append(lines[i], cells[at]), at+1
+	for i := len(columns) - 1; i >= 0; i-- {
+		for n, cells := range lines {
+			if len(cells) > 1 && (!filled[i+1] || v.Width > 0 && columns[i].wide) {
+				lines[n] = slices.Delete(cells, i+1, i+2)
 			}
 		}
 	}
 	align(b, lines, v.Width)
 }
 
-// cell is the text in a column: of a time its day, and of an object its name.
-func (m member) cell(path string) string {
-	switch path {
-	case "":
-		return marked(joined(m.Exempts()), m.Verified)
-	case "object":
-		return approval(m.Entry)
-	case "signing.signedAt", "expiresAt":
-		text := m.Text(path)
-		return marked(text[:min(len(text), len("2006-01-02"))], path != "expiresAt" || m.Verified)
+// cells are the texts in the columns: of a time its day, and of an object its name.
+func (m member) cells() []string {
+	cells := []string{" "}
+	r := rowOf(m.Entry)
+	for _, c := range columns {
+		switch c.path {
+		case "":
+			cells = append(cells, marked(joined(m.Exempts()), m.Verified))
+		case "object":
+			cells = append(cells, approval(m.Entry))
+		case "signing.signedAt", "expiresAt":
+			text := r.Text(c.path)
+			cells = append(cells, marked(text[:min(len(text), len(time.DateOnly))], !r.unverified(c.path)))
+		default:
+			cells = append(cells, r.shown(c.path))
+		}
 	}
-	return m.shown(path)
+	return cells
 }
 
 // widest is the maximum number of characters to which a cell is filled up.

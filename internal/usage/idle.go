@@ -2,6 +2,7 @@ package usage
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -165,7 +166,7 @@ func (p *policyResults) scansOf(o *observed, rule string, namespaced bool) (newe
 		for kind, k := range p.scanned[form] {
 			for _, s := range o.Scopes {
 				if !s.takes(Resource{APIVersion: kind.apiVersion, Kind: kind.kind}) ||
-					namespaced && !hasKey(s, k.homes) {
+					namespaced && !slices.ContainsFunc(slices.Collect(maps.Keys(k.homes)), s.has) {
 					continue
 				}
 				newest = max(newest, k.newest)
@@ -174,15 +175,6 @@ func (p *policyResults) scansOf(o *observed, rule string, namespaced bool) (newe
 		}
 	}
 	return newest, isStale
-}
-
-func hasKey(s Scope, namespaces map[string]bool) bool {
-	for namespace := range namespaces {
-		if s.has(namespace) {
-			return true
-		}
-	}
-	return false
 }
 
 // isStale reports whether a scan in a namespace of a scope is older than a time.

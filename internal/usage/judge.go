@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -92,12 +94,7 @@ func (r *Reports) Judge(results []Result) {
 // KeyOf returns the policy of an object in the form in which exceptions name it.
 func KeyOf(p map[string]any) kyverno.PolicyKey {
 	text := func(path ...string) string {
-		var value any = p
-		for _, key := range path {
-			tree, _ := value.(map[string]any)
-			value = tree[key]
-		}
-		text, _ := value.(string)
+		text, _, _ := unstructured.NestedString(p, path...) // "" if it is not a string
 		return text
 	}
 	group, _, _ := strings.Cut(text("apiVersion"), "/")
