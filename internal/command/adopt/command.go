@@ -84,6 +84,9 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.first, "first-expiry", "30d",
 		"`duration` from now to the first expiry of exceptions without one")
 	flags.StringVar(&o.last, "last-expiry", "90d", "`duration` from now to the last of these expiries")
+	cli.Check(flags, "first-expiry", cli.IsDuration)
+	cli.Check(flags, "last-expiry", cli.IsDuration)
+	cli.Check(flags, "expiry-key", lifetime.CheckKey)
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "adopt what the cluster of a kubeconfig `file` has")
 	flags.StringArrayVar(&o.live, "live", nil,
 		"adopt what a cluster has, from a `file` of kubectl get -A -o yaml, or -; can be repeated")
@@ -216,18 +219,11 @@ func read(tree *git.Tree, files map[string][]byte) (notes []string, err error) {
 // policies.
 func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options, notes []string, err error) {
 	out = &adopt.Options{Namespace: o.namespace, Now: now}
-	for _, flag := range []struct {
-		name, text string
-		into       *time.Duration
-	}{{"first-expiry", o.first, &out.First}, {"last-expiry", o.last, &out.Last}} {
-		if *flag.into, err = lifetime.ParseDuration(flag.text); err != nil {
-			return nil, nil, cli.Usagef("--%s: %w", flag.name, err)
-		}
-	}
+	out.First, _ = lifetime.ParseDuration(o.first) // the flags check both
+	out.Last, _ = lifetime.ParseDuration(o.last)
 	if out.First > out.Last {
-		return nil, nil, &cli.UsageError{Err: fmt.Errorf("--first-expiry %s is after --last-expiry %s", o.first,
-			o.last),
-			Hint: "add --last-expiry " + o.first + ", or longer"}
+		return nil, nil, cli.UsageHint("add --last-expiry "+o.first+", or longer",
+			"--first-expiry %s is after --last-expiry %s", o.first, o.last)
 	}
 	cfg, err := cli.LoadRepositoryConfig(o.config)
 	if err != nil {
@@ -247,17 +243,11 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 	for _, r := range unread.Results() {
 		notes = append(notes, fmt.Sprintf("directories.policies: %s:%d: %s", r.File, r.Line, r.Message))
 	}
-	for _, key := range o.expiryKeys {
-		if err := lifetime.CheckKey(key); err != nil {
-			return nil, nil, cli.Usagef("--expiry-key: %w", err)
-		}
-		if out.Configured {
-			return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the "+
-				"existing one",
-				config.Name, key)
-		}
-		out.Shape.Rules.Terms.Keys = append(out.Shape.Rules.Terms.Keys, key)
+	if len(o.expiryKeys) > 0 && out.Configured {
+		return nil, nil, cli.Usagef("--expiry-key is for a new %s: list %s under trust.expiryKeys in the existing one",
+			config.Name, o.expiryKeys[0])
 	}
+	out.Shape.Rules.Terms.Keys = append(out.Shape.Rules.Terms.Keys, o.expiryKeys...)
 	shapeconfig.WeighClaims(cfg.Promote, &out.Shape)
 	return out, notes, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polex-dev/polex/internal/adopt"
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -45,8 +44,8 @@ func (o *options) report(format *cli.Format, streams cli.Streams, plan *adopt.Pl
 		}
 		result := cli.Result{Outcome: cli.Pass, File: a.File, Line: a.Line, Column: 1, Object: a.Identity,
 			Reason:  reasonAdopted,
-			Message: fmt.Sprintf("to %s, expires at %s%s", a.To, a.ExpiresAt.UTC().Format(time.RFC3339), stated),
-			Details: map[string]any{"to": a.To, "expiresAt": a.ExpiresAt.UTC().Format(time.RFC3339),
+			Message: fmt.Sprintf("to %s, expires at %s%s", a.To, plain.Time(a.ExpiresAt), stated),
+			Details: map[string]any{"to": a.To, "expiresAt": plain.Time(a.ExpiresAt),
 				"stated": a.Stated}}
 		if len(a.Notes) > 0 {
 			result.Message += "; " + strings.Join(a.Notes, "; ")

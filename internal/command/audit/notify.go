@@ -63,6 +63,7 @@ func Notify(streams cli.Streams) *cobra.Command {
 		"report exceptions that the commit added to signed/, and expired ones that it removed")
 	flags.StringVar(&o.ending, "expires-within", "",
 		"report exceptions that expire within a `duration`, such as 72h or 2w")
+	cli.Check(flags, "expires-within", cli.IsDuration)
 	flags.StringArrayVar(&o.unused, "unused", nil,
 		"report exceptions that a `report` of polex-audit -o json calls idle or not needed; repeat it for several "+
 			"clusters")
@@ -117,11 +118,7 @@ func (n *notification) prepare() (err error) {
 		return cli.UsageHint("a signed exception names its pull request itself",
 			"--pull-request and --merged are for --refused")
 	}
-	if n.ending != "" {
-		if n.soon, err = lifetime.ParseDuration(n.ending); err != nil {
-			return cli.Usagef("--expires-within: %w", err)
-		}
-	}
+	n.soon, _ = lifetime.ParseDuration(n.ending) // the flag checks it
 	if len(n.unused) > 0 {
 		if n.audits, err = cli.ReadUnused(n.unused, n.streams.Now()); err != nil {
 			return err

@@ -13,21 +13,28 @@ import (
 const maxSecret = 1 << 20
 
 // ReadFile reads a small file.
-func ReadFile(path string) ([]byte, error) { return readBounded(path, maxSecret) }
+func ReadFile(path string) ([]byte, error) { return ReadFileUpTo(path, maxSecret) }
 
 // ReadFileUpTo reads a file of at most limit bytes.
-func ReadFileUpTo(path string, limit int64) ([]byte, error) { return readBounded(path, limit) }
+func ReadFileUpTo(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path) // #nosec G304 -- the user names the file
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return readUpTo(f, path, limit)
+}
 
 // WriteFile replaces a file through a temporary file in the same folder. A reader sees either the
 // old or the new content. It writes directly to a device or a pipe, such as /dev/null.
 func WriteFile(path string, content []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("write %s: it is a folder: name a file", path)
+	case err == nil && !info.Mode().IsRegular():
 		return os.WriteFile(path, content, 0)
 	}
 	folder := filepath.Dir(path)
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("write %s: it is a folder: name a file", path)
-	}
 	f, err := os.CreateTemp(folder, "."+filepath.Base(path)+".*.tmp")
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write %s: the folder %s does not exist", path, folder)
@@ -47,22 +54,12 @@ func WriteFile(path string, content []byte) error {
 	return nil
 }
 
-// readBounded reads a whole file of at most limit bytes.
-func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path) // #nosec G304 -- the user names the file
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // only read
-	return readUpTo(f, path, limit)
-}
-
 // ReadInput reads a file of at most limit bytes, or standard input for "-".
 func ReadInput(path string, stdin io.Reader, limit int64) ([]byte, error) {
 	if path == "-" {
 		return readUpTo(stdin, "standard input", limit)
 	}
-	return readBounded(path, limit)
+	return ReadFileUpTo(path, limit)
 }
 
 func readUpTo(r io.Reader, name string, limit int64) ([]byte, error) {

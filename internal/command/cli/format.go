@@ -33,10 +33,7 @@ func Finish(format *Format, w io.Writer, report *Report) error {
 // summary. The writers are buffered, so the last line returns every error.
 func writeText(w io.Writer, r *Report) error {
 	paint := painter(w)
-	for _, res := range r.Results() {
-		if res.silent() {
-			continue
-		}
+	for _, res := range r.shown() {
 		where, style := plain.Line(res.File), red
 		if res.Line > 0 {
 			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
@@ -128,10 +125,7 @@ func plural(n int, noun string) string {
 
 // writeGitHub writes workflow commands. GitHub shows them as annotations in the pull request.
 func writeGitHub(w io.Writer, r *Report) error {
-	for _, res := range r.Results() {
-		if res.silent() {
-			continue
-		}
+	for _, res := range r.shown() {
 		command := "error"
 		switch res.Outcome {
 		case Pass:

@@ -19,41 +19,24 @@ func writeMarkdown(w io.Writer, r *Report) error {
 	if r.Remark != "" {
 		fmt.Fprintf(&b, "\n%s\n", plain.Markdown(r.Remark))
 	}
-	rows := 0
-	for _, res := range r.Results() {
-		if res.silent() {
-			continue
-		}
-		if rows++; rows > maxMarkdownRows {
-			continue
-		}
-		if rows == 1 {
-			b.WriteString("\n| where | what | reason |\n| --- | --- | --- |\n")
-		}
-		where := plain.Markdown(res.File)
+	rows := r.shown()
+	if len(rows) > 0 {
+		b.WriteString("\n| where | what | reason |\n| --- | --- | --- |\n")
+	}
+	for _, res := range rows[:min(len(rows), maxMarkdownRows)] {
+		where, what := plain.Markdown(res.File), plain.Markdown(res.Message)
 		if res.Line > 0 {
 			where += fmt.Sprintf(":%d:%d", res.Line, res.Column)
 		}
-		what := plain.Markdown(res.Message)
 		if res.Hint != "" {
 			what += "<br>" + plain.Markdown(res.Hint)
 		}
-		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", where, markdownMark(res.Outcome), what, plain.Markdown(res.Reason))
+		mark := map[Outcome]string{Warn: "warning: ", Unknown: "undecided: "}[res.Outcome]
+		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", where, mark, what, plain.Markdown(res.Reason))
 	}
-	if rows > maxMarkdownRows {
-		fmt.Fprintf(&b, "\nand %d more\n", rows-maxMarkdownRows)
+	if more := len(rows) - maxMarkdownRows; more > 0 {
+		fmt.Fprintf(&b, "\nand %d more\n", more)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func markdownMark(o Outcome) string {
-	switch o {
-	case Warn:
-		return "warning: "
-	case Unknown:
-		return "undecided: "
-	default:
-		return ""
-	}
 }

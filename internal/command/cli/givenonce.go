@@ -35,7 +35,7 @@ func CheckGiven(root *cobra.Command, args []string) error {
 	if err != nil || cmd.DisableFlagParsing {
 		return nil //nolint:nilerr // cobra says so
 	}
-	var wrong *UsageError
+	var wrong error
 	met := map[string]string{}
 	cmd.InheritedFlags() // adds the flags of the parent commands
 	_ = cmd.Flags().ParseAll(rest, func(f *pflag.Flag, value string) error {
@@ -46,11 +46,11 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		_, empty := f.Annotations[mayBeEmpty]
 		switch {
 		case value == "" && !empty && (list || f.Value.Type() == "string"):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is empty", f.Name),
-				Hint: fmt.Sprintf("set the variable that you pass, or leave --%s out", f.Name)}
+			wrong = UsageHint(fmt.Sprintf("set the variable that you pass, or leave --%s out", f.Name),
+				"--%s is empty", f.Name)
 		case again && !list && !several && (f.Value.Type() != "bool" || value != before):
-			wrong = &UsageError{Err: fmt.Errorf("--%s is given twice, as %q and as %q, and accepts one value", f.Name,
-				before, value), Hint: fmt.Sprintf("give it once; see %s --help", cmd.CommandPath())}
+			wrong = UsageHint(fmt.Sprintf("give it once; see %s --help", cmd.CommandPath()),
+				"--%s is given twice, as %q and as %q, and accepts one value", f.Name, before, value)
 		default:
 			return nil
 		}
@@ -64,8 +64,7 @@ func CheckGiven(root *cobra.Command, args []string) error {
 		paths = paths[:dash]
 	}
 	if slices.Contains(paths, "") {
-		return &UsageError{Err: errors.New("PATH is empty"),
-			Hint: "set the variable that you pass, or leave the argument out"}
+		return UsageHint("set the variable that you pass, or leave the argument out", "PATH is empty")
 	}
 	return nil
 }

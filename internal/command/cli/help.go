@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // setHelp writes help without a template: with text/template, the linker keeps every method.
@@ -42,36 +45,16 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// didYouMean returns a hint that names the flag or command closest to a misspelt one.
+// didYouMean returns a hint that names the flag closest to a misspelt one, or the subcommand that has the flag.
 func didYouMean(cmd *cobra.Command, err error) string {
 	help := fmt.Sprintf("run %s --help", cmd.CommandPath())
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) && invalid.GetFlag().Name == "output" && cmd.Flags().Lookup("output-file") != nil {
-		return "--output is the format of the results; --output-file names a file"
-	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return help
 	}
 	name := unknown.GetSpecifiedName()
-	if hint := instead[name]; hint != "" {
-		return hint
-	}
-	if name == "f" || name == "filename" {
-		return "give files and folders without a flag"
-	}
-	distance := 2
-	if len(name) >= len("policy") { // as for --policies
-		distance = 3
-	}
-	names := &cobra.Command{SuggestionsMinimumDistance: distance} // cobra compares the names of commands alone
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	if like := names.SuggestionsFor(name); len(like) > 0 && len(name) > 1 {
-		return "did you mean --" + strings.Join(like, " or --") + "?"
-	}
-	var below []string
+	var names, below []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	for _, sub := range cmd.Commands() {
 		if sub.Flags().Lookup(name) != nil {
 			below = append(below, fmt.Sprintf("%s --%s", sub.CommandPath(), name))
@@ -80,7 +63,7 @@ func didYouMean(cmd *cobra.Command, err error) string {
 	if len(below) > 0 {
 		return "did you mean " + strings.Join(below, " or ") + "?"
 	}
-	return help
+	return cmp.Or(instead[name], exception.Nearest("--"+name, names), help)
 }
 
 // Misspelt returns a usage error if the first path is not on disk and is like a subcommand: a
@@ -111,7 +94,7 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	if like := similar(cmd, args[0]); len(like) > 0 {
 		hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), strings.Join(like, " or "))
 	}
-	return &UsageError{Err: fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: hint}
+	return UsageHint(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 }
 
 // OnlySubcommands makes a command that does nothing itself. hint is for a run without a subcommand.
@@ -120,7 +103,7 @@ func OnlySubcommands(cmd *cobra.Command, hint string) {
 		if err := UnknownCommand(cmd, args); err != nil {
 			return err
 		}
-		return &UsageError{Err: errors.New("no command given"), Hint: hint}
+		return UsageHint(hint, "no command given")
 	}
 }
 
@@ -145,8 +128,8 @@ func NoPath(cmd *cobra.Command, args []string) error {
 		if err := Misspelt(cmd, args); err != nil {
 			return err
 		}
-		return &UsageError{Err: fmt.Errorf("%s accepts no path: %q", cmd.CommandPath(), args[0]),
-			Hint: cmd.CommandPath() + " --help says what it reads"}
+		return UsageHint(cmd.CommandPath()+" --help says what it reads",
+			"%s accepts no path: %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }

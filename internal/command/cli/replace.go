@@ -109,7 +109,7 @@ func checkOutputs(cmd *cobra.Command, args, reports []string) error {
 			if at >= 0 {
 				what = others[at].said
 			}
-			return &UsageError{Err: fmt.Errorf("%s would replace %s", out.said, what), Hint: "name another file"}
+			return UsageHint("name another file", "%s would replace %s", out.said, what)
 		}
 	}
 	return nil

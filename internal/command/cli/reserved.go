@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -30,8 +29,7 @@ func checkReserved(root *cobra.Command, args []string) error {
 		name = standard[at]
 	}
 	if _, err := os.Lstat(name); name != "" && err == nil && strings.Contains(root.Use, "PATH") {
-		return &UsageError{Err: fmt.Errorf("%q is the name of a command and of a file", name),
-			Hint: "write ./" + name + " for the file"}
+		return UsageHint("write ./"+name+" for the file", "%q is the name of a command and of a file", name)
 	}
 	words := slices.DeleteFunc(slices.Clone(rest), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	switch name {
@@ -74,6 +72,8 @@ var instead = map[string]string{
 	"color":             "a terminal gets colors, except with NO_COLOR=1 or TERM=dumb",
 	"concurrency":       "8 documents are signed at once",
 	"directory":         "the configuration says it: directories.signed and directories.unsigned",
+	"f":                 "give files and folders without a flag",
+	"filename":          "give files and folders without a flag",
 	"dry-run":           "polex promote and polex prune change nothing without --commit, --push or another destination",
 	"github-repository": "set GITHUB_REPOSITORY",
 	"no-cache":          nothingKept,

@@ -57,8 +57,11 @@ func ResultOf(r *exception.Refusal) Result {
 		Message: r.Message, Hint: r.Hint}
 }
 
-// silent reports whether a result says only that a document passed. Formats for people count these.
-func (r *Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
+// silent reports whether a result says only that a document passed.
+func (r Result) silent() bool { return r.Outcome == Pass && r.Message == "" }
+
+// shown returns the results for people, who get the number of the silent ones.
+func (r *Report) shown() []Result { return slices.DeleteFunc(slices.Clone(r.Results()), Result.silent) }
 
 // NothingPending is [Report.Idle] for the folder of pending exceptions; "" is the default folder.
 func NothingPending(unsigned string) string {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -103,26 +102,5 @@ func (in Inputs) unreadable(path string, err error) {
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err
 	}
-	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error(),
-		Hint: nearestPath(path)})
-}
-
-// nearestPath returns a hint with the path that a misspelt path may mean, or "".
-func nearestPath(path string) string {
-	for dir := filepath.Dir(path); ; path, dir = dir, filepath.Dir(dir) {
-		entries, err := os.ReadDir(dir)
-		if err != nil && path != dir {
-			continue // the mistake is further above
-		}
-		names := make([]string, 0, len(entries))
-		for _, entry := range entries {
-			if entry.Name() != "un"+filepath.Base(path) { // unsigned is not a misspelt signed
-				names = append(names, filepath.Join(dir, entry.Name()))
-			}
-		}
-		if _, err := os.Lstat(path); err == nil {
-			return ""
-		}
-		return exception.Nearest(path, names)
-	}
+	in.Report.Add(Result{Outcome: Unknown, File: path, Reason: ReasonUnreadable, Message: err.Error()})
 }

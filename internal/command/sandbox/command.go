@@ -3,7 +3,6 @@ package sandbox
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -49,10 +48,6 @@ func New(streams cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func usage(hint, format string, args ...any) error {
-	return &cli.UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
-}
-
 // options are the flags of the subcommands.
 type options struct {
 	dir, claims string
@@ -79,7 +74,7 @@ func (o *options) identity(streams cli.Streams) (id sandbox.Identity, audience s
 		return id, "", cli.Usagef("--claims: %w", err)
 	}
 	if id, audience, err = sandbox.ReadIdentity(raw); err != nil {
-		return id, "", usage("polex-sandbox token --help lists the claims", "--claims %s: %w", o.claims, err)
+		return id, "", cli.UsageHint("polex-sandbox token --help lists the claims", "--claims %s: %w", o.claims, err)
 	}
 	return id, audience, nil
 }
@@ -88,7 +83,7 @@ func (o *options) identity(streams cli.Streams) (id sandbox.Identity, audience s
 func (o *options) running() (string, error) {
 	dir := cmp.Or(o.dir, os.Getenv("POLEX_SANDBOX"))
 	if dir == "" {
-		return "", usage("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
+		return "", cli.UsageHint("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
 			"POLEX_SANDBOX is not set and --dir is not given")
 	}
 	return dir, nil

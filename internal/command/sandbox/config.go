@@ -35,7 +35,7 @@ Write it beside FILE, because paths in it are relative to its folder:
 The sandbox is that of $POLEX_SANDBOX, which run sets, or of --dir.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("polex-sandbox config --help", "config accepts one file")
+				return cli.UsageHint("polex-sandbox config --help", "config accepts one file")
 			}
 			return nil
 		},
@@ -88,11 +88,11 @@ func merge(name, sandbox string) ([]byte, error) {
 	own := theirs
 	if name != "" {
 		if own, err = readConfig(name); err != nil {
-			return nil, usage("name a configuration of kind Config", "%w", err)
+			return nil, cli.UsageHint("name a configuration of kind Config", "%w", err)
 		}
 	}
 	if own["kind"] != "Config" {
-		return nil, usage("name a configuration of kind Config, such as .polex.yaml", "%s: its kind is %v", name,
+		return nil, cli.UsageHint("name a configuration of kind Config, such as .polex.yaml", "%s: its kind is %v", name,
 			own["kind"])
 	}
 	trust, _ := own["trust"].(map[string]any)

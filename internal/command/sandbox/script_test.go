@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +17,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/scripttest"
 )
 
 func TestMain(m *testing.M) {
@@ -30,50 +29,21 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits},
 	})
-}
-
-// exits N COMMAND ARG... runs the command and requires exactly this exit code. "!" would accept any code but 0.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits STATUS COMMAND [ARG...]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
-			ts.Fatalf("%v", err)
-		}
-		got = ended.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
-	}
 }
 
 // printClaims reads a token from stdin and prints one claim per line. It does not verify the token.
 func printClaims() {
 	token, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	parts := strings.Split(string(token), ".")
-	if len(parts) != 3 {
-		fmt.Fprintln(os.Stderr, "not a token")
-		os.Exit(1)
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	var claims map[string]any
-	if err := json.Unmarshal(payload, &claims); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if parts := strings.Split(string(token), "."); err == nil && len(parts) == 3 {
+		var payload []byte
+		payload, err = base64.RawURLEncoding.DecodeString(parts[1])
+		err = errors.Join(err, json.Unmarshal(payload, &claims))
+	}
+	if err != nil || claims == nil {
+		fmt.Fprintln(os.Stderr, "not a token", err)
 		os.Exit(1)
 	}
 	for name, value := range claims {

@@ -43,9 +43,12 @@ func Results(doc *exception.Document, found []shape.Finding) []cli.Result {
 // Result converts a finding to a result. doc is nil if only the position is known.
 func Result(doc *exception.Document, f shape.Finding) cli.Result {
 	r := cli.Result{Outcome: cli.Refuse, File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column,
-		Reason: f.Reason, Message: f.Message, Hint: Unfilled(f.Message, f.Hint)}
+		Reason: f.Reason, Message: f.Message, Hint: f.Hint}
 	if f.Severity == shape.Warning {
 		r.Outcome = cli.Warn
+	}
+	if m := unfilled.FindStringSubmatch(f.Message); m != nil {
+		r.Hint = "write the value of " + m[1] + ": what Flux or a shell fills in later would not be what is signed"
 	}
 	if doc != nil {
 		r.Object = doc.Identity().String()
@@ -58,18 +61,6 @@ func Result(doc *exception.Document, f shape.Finding) cli.Result {
 
 // unfilled matches a quoted value that somebody or some tool has to fill in.
 var unfilled = regexp.MustCompile(`"[^"]*(\$\{[^"{}]*\}|<[A-Za-z][^"<>]*>)[^"]*"`)
-
-// Unfilled returns a hint for a message about a value that is not filled in, or the given hint.
-func Unfilled(message, hint string) string {
-	m := unfilled.FindStringSubmatch(message)
-	switch {
-	case m == nil:
-		return hint
-	case m[1][0] == '<':
-		return "replace " + m[1] + " by its value"
-	}
-	return "write the value of " + m[1] + ": what Flux or a shell fills in later would not be what is signed"
-}
 
 // Exempted names the first exempted resources, the number of the others, and the exempted parts.
 func Exempted(e shape.Exemption) string {

@@ -3,9 +3,8 @@
 package trustflags
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -65,23 +64,15 @@ func (f *Flags) NamesAuthority() bool {
 // Config returns the trust policy of a configuration with the flags applied. A nil f has no flags.
 func (f *Flags) Config(cfg *config.Config) (trust.Config, error) {
 	c, err := trust.Read(cfg.Document(), cfg.Dir)
-	if err != nil {
+	if err != nil || f == nil {
 		return c, cli.InConfig(err)
-	}
-	if f == nil {
-		return c, nil
 	}
 	if f.NamesAuthority() {
 		c.Authorities, c.Threshold, c.Groups = f.authorities(), 0, nil
 	}
-	if f.TrustedRoot != "" {
-		c.TrustedRoot = f.TrustedRoot
-	}
+	c.TrustedRoot, c.MaxLifetime = cmp.Or(f.TrustedRoot, c.TrustedRoot), cmp.Or(f.MaxLifetime, c.MaxLifetime)
 	if len(f.Kinds) > 0 {
 		c.Kinds = f.Kinds
-	}
-	if f.MaxLifetime != "" {
-		c.MaxLifetime = f.MaxLifetime
 	}
 	if f.given("allow-unbounded") {
 		c.InsecureAllowUnbounded = f.AllowUnbounded
@@ -89,28 +80,24 @@ func (f *Flags) Config(cfg *config.Config) (trust.Config, error) {
 	return c, nil
 }
 
-func (f *Flags) authorities() []trust.AuthorityConfig {
-	var authorities []trust.AuthorityConfig
+func (f *Flags) authorities() (all []trust.AuthorityConfig) {
 	if f.Identity != "" || f.IdentityRegexp != "" || f.Issuer != "" {
 		source := "--certificate-identity"
 		if f.IdentityRegexp != "" {
 			source = "--certificate-identity-regexp"
 		}
-		authorities = append(authorities, trust.AuthorityConfig{Source: source, Subject: f.Identity,
-			SubjectRegexp: f.IdentityRegexp, Issuer: f.Issuer})
+		all = append(all, trust.AuthorityConfig{Source: source, Subject: f.Identity, SubjectRegexp: f.IdentityRegexp,
+			Issuer: f.Issuer})
 	}
 	if f.Key != "" {
-		authorities = append(authorities, trust.AuthorityConfig{Source: "--key " + f.Key, KeyFile: f.Key})
+		all = append(all, trust.AuthorityConfig{Source: "--key " + f.Key, KeyFile: f.Key})
 	}
-	return authorities
+	return all
 }
 
 // Policy returns the trust policy of a configuration, for commands without the flags. Its errors are
 // those of [Flags.Policy].
-func Policy(cfg *config.Config) (*trust.Policy, error) {
-	var none *Flags
-	return none.Policy(cfg)
-}
+func Policy(cfg *config.Config) (*trust.Policy, error) { return (*Flags)(nil).Policy(cfg) }
 
 // Policy returns the merged policy of configuration and flags. A policy that is invalid or has no
 // trusted signer is a [cli.UsageError].
@@ -130,8 +117,7 @@ func (f *Flags) Policy(cfg *config.Config) (*trust.Policy, error) {
 }
 
 // Verifier makes a verifier for the merged policy of configuration and flags. Its errors are those
-// of
-// [Flags.Policy].
+// of [Flags.Policy].
 func (f *Flags) Verifier(cfg *config.Config) (*verify.Verifier, error) {
 	policy, err := f.Policy(cfg)
 	if err != nil {
@@ -142,27 +128,20 @@ func (f *Flags) Verifier(cfg *config.Config) (*verify.Verifier, error) {
 
 // nobody is the error of a trust policy without a trusted signer. source names its configuration.
 func (f *Flags) nobody(source string) error {
-	err := errors.New("no trusted signer configured")
-	hint := "name a configuration whose section trust lists signers: --config FILE"
+	in, hint := "", "name a configuration whose section trust lists signers: --config FILE"
 	if source != "" {
-		err, hint = fmt.Errorf("%w in %s", err, source), "list signers in its section trust under authorities"
+		in, hint = " in "+source, "list signers in its section trust under authorities"
 	}
 	switch {
 	case f != nil && source != "":
 		hint += ", or name one with --certificate-identity and --certificate-oidc-issuer"
 	case f != nil:
-		hint = whoHint()
+		hint = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with --key, or a " +
+			"configuration with --config"
+		if _, err := os.Lstat(config.Name); err == nil {
+			hint += "; there is a " + config.Name + " here, which is not read unless --config names it: a gate must not " +
+				"take its trust policy from the files that it verifies"
+		}
 	}
-	return &cli.UsageError{Err: err, Hint: hint}
-}
-
-func whoHint() string {
-	const flags = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with " +
-		"--key, or a configuration with --config"
-	if _, err := os.Lstat(config.Name); errors.Is(err, fs.ErrNotExist) {
-		return flags
-	}
-	return flags + "; there is a " + config.Name +
-		" here, which is not read unless --config names it: a gate must not take its trust policy from the files " +
-		"that it verifies"
+	return cli.UsageHint(hint, "no trusted signer configured%s", in)
 }

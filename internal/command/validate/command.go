@@ -2,6 +2,7 @@
 package validate
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/parallel"
 	"github.com/polex-dev/polex/internal/command/shapeconfig"
+	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/promotion/pending"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -42,9 +44,16 @@ const example = `  # in a pull request, with annotations on its lines
   # with the policies, the resources and the signed exceptions
   polex-validate --policies policies/ --resources apps/ --signed signed/ unsigned/`
 
+type options struct {
+	config, changedSince        string
+	skipOtherKinds              bool
+	policies, resources, signed []string // paths
+	fix, wholePolicy            bool
+}
+
 // New makes the command.
 func New(streams cli.Streams) *cobra.Command {
-	var o options
+	o := &options{}
 	cmd := &cobra.Command{
 		Use:                   "polex-validate [flags] [PATH...]",
 		Short:                 "Check exceptions before review and signing",
@@ -60,96 +69,157 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.BoolVar(&o.skipOtherKinds, "skip-other-kinds", false,
 		"skip files without exceptions and count them (in unsigned/ always, in signed/ never)")
 	shapeconfig.AddFlags(cmd)
-	o.around.addFlags(cmd)
+	flags.StringSliceVar(&o.policies, "policies", nil,
+		"paths of the Kyverno policies (default: directories.policies of the configuration)")
+	flags.StringSliceVar(&o.resources, "resources", nil, "paths of manifests, to list the exempted resources")
+	flags.StringSliceVar(&o.signed, "signed", nil,
+		"paths of the signed exceptions, to compare with (default: signed/ if PATH is in unsigned/)")
 	flags.BoolVar(&o.fix, "fix", false,
 		"print the exceptions without metadata of tools, or if none has any, in the form of policies.kyverno.io")
 	flags.BoolVar(&o.wholePolicy, "whole-policy", false,
 		"with --fix: exempt from whole policies; the new form has no rules")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		if o.wholePolicy && !o.fix {
+		switch {
+		case o.wholePolicy && !o.fix:
 			return cli.Usagef("--whole-policy requires --fix")
-		}
-		if o.skipOtherKinds && o.fix {
+		case o.skipOtherKinds && o.fix:
 			return cli.Usagef("--skip-other-kinds cannot be combined with --fix, which prints every document")
 		}
 		cfg, err := cli.LoadRepositoryConfig(o.config)
 		if err != nil {
 			return err
 		}
-		config, err := shapeconfig.Config(cfg, flags)
-		if err != nil {
+		r := &run{options: o, cfg: cfg, streams: streams, format: format, now: streams.Now()}
+		if r.shape, err = shapeconfig.Config(cfg, flags); err != nil {
 			return err
 		}
-		shapeconfig.WeighClaims(cfg.Promote, &config)
-		defer runtime.KeepAlive(cli.Room())
-		report := &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(config),
-			CountPassed: !format.Writes("json")}
-		repository, err := openRepository(cfg)
-		if err != nil {
-			return err
-		}
-		if len(paths) == 0 {
-			report.Idle = cli.NothingPending(cfg.Directories.Unsigned)
-			if paths, err = repository.defaultPaths(); err != nil {
-				return err
-			}
-		}
-		inputs := cli.Inputs{Paths: paths, Stdin: streams.In, Report: report}
-		var since *changed.Since
-		if o.changedSince != "" {
-			if since, err = changed.Open(cmd.Context(), ".", o.changedSince); err != nil {
-				return err
-			}
-			inputs.Changed = since.Changed
-		}
-		progress := cli.StartProgress(streams.Err, "reading")
-		defer progress.Stop()
-		run := &run{report: report, now: streams.Now()}
-		var waiting *queue
-		if !o.fix {
-			inputs.Skip = func(path string) bool { return repository.skips(path, o.skipOtherKinds) }
-			if waiting, err = openQueue(cmd.Context(), repository, cfg, paths, since); err != nil {
-				return err
-			}
-		}
-		misplaced, err := repository.misplaced(cmd.Context(), since)
-		if err != nil {
-			return err
-		}
-		report.Add(misplaced...)
-		if err := o.around.read(run, waiting, since, cfg, &config); err != nil {
-			return err
-		}
-		if run.checker, err = shapeconfig.Checker(config); err != nil {
-			return err
-		}
-		if o.fix {
-			fix := &fixer{checker: run.checker, now: run.now, policies: run.policies, wholePolicy: o.wholePolicy,
-				report: report}
-			inputs.Each(fix.document)
-			progress.Stop()
-			return fix.finish(format, streams)
-		}
-		if waiting != nil {
-			run.await(waiting)
-		}
-		add := func(doc *exception.Document, a answer) {
-			run.add(doc, a)
-			progress.Tell("checking documents", report.Documents, 0)
-		}
-		checks := parallel.Ordered[*exception.Document, answer]{
-			Workers: runtime.GOMAXPROCS(0), Work: run.check, Done: add,
-		}
-		checks.Each(inputs.Each)
-		run.renewals.finish(report, cli.Documents(run.live, &cli.Report{}, cli.Warn)) // they are on the report already
-		run.promotion(report)
-		if run.byMatch {
-			report.Remark = endOfMatch(config.KyvernoVersion)
-		}
-		progress.Stop()
-		return cli.Finish(format, streams.Out, report)
+		shapeconfig.WeighClaims(cfg.Promote, &r.shape)
+		return r.validate(cmd.Context(), paths)
 	}
 	return cmd
+}
+
+type run struct {
+	*options
+	cfg      *config.Config
+	shape    shape.Config
+	streams  cli.Streams
+	format   *cli.Format
+	report   *cli.Report
+	now      time.Time
+	checker  *shape.Checker
+	set      shape.Set
+	byMatch  bool            // there are exceptions of kyverno.io
+	live     []string        // paths of the live exceptions
+	renewals *renewals       // nil if no live exceptions are given
+	queued   []cli.Result    // what promotion would reject
+	blocked  map[string]bool // the files of these results
+}
+
+// validate checks the documents at the paths.
+func (r *run) validate(ctx context.Context, paths []string) error {
+	defer runtime.KeepAlive(cli.Room())
+	r.report = &cli.Report{Tool: "polex-validate", Done: "valid", Reasons: reasons(r.shape),
+		CountPassed: !r.format.Writes("json")}
+	repository, err := openRepository(r.cfg)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		r.report.Idle = cli.NothingPending(r.cfg.Directories.Unsigned)
+		if paths, err = repository.defaultPaths(); err != nil {
+			return err
+		}
+	}
+	inputs := cli.Inputs{Paths: paths, Stdin: r.streams.In, Report: r.report}
+	var since *changed.Since
+	if r.changedSince != "" {
+		if since, err = changed.Open(ctx, ".", r.changedSince); err != nil {
+			return err
+		}
+		inputs.Changed = since.Changed
+	}
+	progress := cli.StartProgress(r.streams.Err, "reading")
+	defer progress.Stop()
+	var waiting *queue
+	if !r.fix {
+		inputs.Skip = func(path string) bool { return repository.skips(path, r.skipOtherKinds) }
+		if waiting, err = openQueue(ctx, repository, r.cfg, paths, since); err != nil {
+			return err
+		}
+	}
+	misplaced, err := repository.misplaced(ctx, since)
+	if err != nil {
+		return err
+	}
+	r.report.Add(misplaced...)
+	if err := r.readContext(waiting, since); err != nil {
+		return err
+	}
+	if r.checker, err = shapeconfig.Checker(r.shape); err != nil {
+		return err
+	}
+	if r.fix {
+		fix := &fixer{run: r}
+		inputs.Each(fix.document)
+		progress.Stop()
+		return fix.finish()
+	}
+	if waiting != nil {
+		r.await(waiting)
+	}
+	add := func(doc *exception.Document, a answer) {
+		r.add(doc, a)
+		progress.Tell("checking documents", r.report.Documents, 0)
+	}
+	parallel.Ordered[*exception.Document, answer]{Workers: runtime.GOMAXPROCS(0), Work: r.check,
+		Done: add}.Each(inputs.Each)
+	r.renewals.finish(r.report, cli.Documents(r.live, &cli.Report{}, cli.Warn)) // they are on the report already
+	r.promotion()
+	if r.byMatch {
+		r.report.Remark = endOfMatch(r.shape.KyvernoVersion)
+	}
+	progress.Stop()
+	return cli.Finish(r.format, r.streams.Out, r.report)
+}
+
+// readContext reads the policies, resources and live exceptions. It reports unreadable files,
+// because an exception must not pass if its policy could not be read. Manifests may be templates
+// that are not YAML, so an unreadable one is only a warning.
+//
+// If no flag names the live exceptions and waiting is not nil, they come from waiting. polex-verify
+// rejects the unreadable ones of those.
+func (r *run) readContext(waiting *queue, since *changed.Since) (err error) {
+	setting, policies := "--policies", shapeconfig.PolicyPaths(r.cfg, r.policies)
+	if len(r.policies) == 0 {
+		setting = "directories.policies of the configuration"
+	}
+	defer func() {
+		cli.Given(r.report, setting, policies)
+		cli.Given(r.report, "--resources", r.resources)
+		cli.Given(r.report, "--signed", r.signed)
+	}()
+	r.shape.Policies = cli.Policies(policies, r.report)
+	for _, path := range policies {
+		if since != nil && !r.shape.Policies.Proposed {
+			if r.shape.Policies.Proposed, err = since.Touched(path); err != nil {
+				return err
+			}
+		}
+	}
+	if len(r.resources) > 0 {
+		r.shape.Resources = shape.ReadResources(slices.Collect(cli.Documents(r.resources, r.report, cli.Warn)))
+	}
+	unreadable := r.report
+	if r.live = r.signed; len(r.live) == 0 && waiting != nil {
+		r.live, unreadable = waiting.signed, &cli.Report{}
+	}
+	r.set.Terms = r.shape.Rules.Terms
+	if len(r.live) > 0 || waiting != nil {
+		r.renewals = &renewals{newApprover: r.shape.Rules.Renewals.NewApprover}
+		r.set.Live(cli.Documents(r.live, unreadable, cli.Refuse), r.now)
+	}
+	return nil
 }
 
 // endOfMatch returns the remark that a release of Kyverno deprecates the exceptions of kyverno.io, or "".
@@ -189,27 +259,6 @@ func reasons(config shape.Config) []exception.Reason {
 	})
 }
 
-type options struct {
-	config, changedSince string
-	skipOtherKinds       bool
-	around               surroundings
-	fix, wholePolicy     bool
-}
-
-type run struct {
-	checker   *shape.Checker
-	policies  *shape.PolicySet // nil if none are given
-	set       shape.Set
-	exempting bool      // there are resources to exempt
-	byMatch   bool      // there are exceptions of kyverno.io
-	live      []string  // paths of the live exceptions
-	renewals  *renewals // nil if no live exceptions are given
-	report    *cli.Report
-	now       time.Time
-	queued    []cli.Result    // what promotion would reject
-	blocked   map[string]bool // the files of these results
-}
-
 // await keeps what promotion would reject, for the end of the run.
 func (r *run) await(waiting *queue) {
 	r.queued, r.blocked = waiting.check(), map[string]bool{}
@@ -219,15 +268,15 @@ func (r *run) await(waiting *queue) {
 }
 
 // promotion adds what promotion would reject to the report, unless the report has it already.
-func (r *run) promotion(report *cli.Report) {
+func (r *run) promotion() {
 	type problem struct{ file, reason string }
 	reported := map[problem]bool{}
-	for _, result := range report.Results() {
+	for _, result := range r.report.Results() {
 		reported[problem{filepath.Clean(result.File), result.Reason}] = true
 	}
 	for _, result := range r.queued {
 		if !reported[problem{result.File, result.Reason}] {
-			report.Add(result)
+			r.report.Add(result)
 		}
 	}
 }
@@ -266,7 +315,7 @@ func (r *run) add(doc *exception.Document, a answer) {
 	}
 	result := cli.ResultFor(doc)
 	result.Outcome, result.Reason = cli.Pass, reasonWellShaped
-	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut || r.exempting && !exempts.Known {
+	if exempts := a.exempts; exempts.Count > 0 || exempts.Cut || len(r.resources) > 0 && !exempts.Known {
 		result.Message = "would exempt " + shapeconfig.Exempted(exempts)
 		if len(exempts.Assumed) > 0 {
 			result.Message += ", assuming " + strings.Join(exempts.Assumed, ", and ")

@@ -1,8 +1,6 @@
 package validate
 
 import (
-	"time"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
@@ -16,14 +14,10 @@ import (
 // that, and mends conditions that are an error where a key is missing. Otherwise it converts exceptions of kyverno.io
 // to policies.kyverno.io. It copies other documents unchanged, so the output has all documents of the input.
 type fixer struct {
-	checker     *shape.Checker
-	now         time.Time
-	policies    *shape.PolicySet // nil if none are given
-	wholePolicy bool
-	report      *cli.Report
-	documents   []*exception.Document
-	cleaned     bool
-	out         exception.Stream
+	*run
+	documents []*exception.Document
+	cleaned   bool
+	out       exception.Stream
 }
 
 // document keeps a document without the metadata that tools and servers write, and with conditions that are false
@@ -37,24 +31,25 @@ func (f *fixer) document(doc *exception.Document) {
 			paths = append(paths, finding.Path)
 		}
 	}
-	if len(paths) > 0 && len(manifest.SignatureKeys(doc)) == 0 {
-		clean, err := manifest.Remove(doc, paths)
-		if err != nil {
-			f.report.Add(unwritten(doc, err))
-			return
-		}
-		doc, f.cleaned = clean, true
+	fixed, isSigned, err := doc, len(manifest.SignatureKeys(doc)) > 0, error(nil)
+	if len(paths) > 0 && !isSigned {
+		fixed, err = manifest.Remove(doc, paths)
 	}
-	if fails && len(manifest.SignatureKeys(doc)) == 0 {
-		mended, err := manifest.RewriteConditions(doc, kyverno.WithOptionalKeys)
-		if err != nil {
-			f.report.Add(unwritten(doc, err))
-			return
-		}
-		f.cleaned = f.cleaned || mended != doc
-		doc = mended
+	if err == nil && fails && !isSigned {
+		fixed, err = manifest.RewriteConditions(fixed, kyverno.WithOptionalKeys)
 	}
-	f.documents = append(f.documents, doc)
+	if err != nil {
+		f.result(doc, cli.Unknown, reasonNotWritten, err.Error())
+		return
+	}
+	f.cleaned = f.cleaned || fixed != doc
+	f.documents = append(f.documents, fixed)
+}
+
+func (f *fixer) result(doc *exception.Document, outcome cli.Outcome, reason, message string) {
+	result := cli.ResultFor(doc)
+	result.Outcome, result.Reason, result.Message = outcome, reason, message
+	f.report.Add(result)
 }
 
 // translate writes a document in the form of policies.kyverno.io.
@@ -65,14 +60,12 @@ func (f *fixer) translate(doc *exception.Document) {
 		return
 	}
 	how := translate.Translation{WholePolicy: f.wholePolicy}
-	if f.policies != nil {
-		how.PolicyKinds = f.policies.Successors(exc)
+	if f.shape.Policies != nil {
+		how.PolicyKinds = f.shape.Policies.Successors(exc)
 	}
 	source, notes, err := translate.Exception(doc, how)
 	if err != nil {
-		result := cli.ResultFor(doc)
-		result.Outcome, result.Reason, result.Message = cli.Refuse, reasonNoCounterpart, err.Error()
-		f.report.Add(result)
+		f.result(doc, cli.Refuse, reasonNoCounterpart, err.Error())
 		return
 	}
 	for _, note := range notes {
@@ -82,35 +75,28 @@ func (f *fixer) translate(doc *exception.Document) {
 		result.Message, result.Hint = note.Message, note.Hint
 		f.report.Add(result)
 	}
-	if len(notes) == 0 {
-		translated, err := exception.Parse(source, doc.File())
-		if err != nil {
-			f.report.Add(unwritten(doc, err))
-			return
-		}
-		f.write(doc, translated)
+	if len(notes) > 0 {
+		return
 	}
+	translated, err := exception.Parse(source, doc.File())
+	if err != nil {
+		f.result(doc, cli.Unknown, reasonNotWritten, err.Error())
+		return
+	}
+	f.write(doc, translated)
 }
 
 func (f *fixer) write(doc, written *exception.Document) {
 	if err := f.out.Add(written); err != nil {
-		f.report.Add(unwritten(doc, err))
+		f.result(doc, cli.Unknown, reasonNotWritten, err.Error())
 		return
 	}
-	result := cli.ResultFor(doc)
-	result.Outcome, result.Reason = cli.Pass, reasonTranslated
-	f.report.Add(result)
-}
-
-func unwritten(doc *exception.Document, err error) cli.Result {
-	result := cli.ResultFor(doc)
-	result.Outcome, result.Reason, result.Message = cli.Unknown, reasonNotWritten, err.Error()
-	return result
+	f.result(doc, cli.Pass, reasonTranslated, "")
 }
 
 // finish writes the documents if all could be converted. Otherwise it writes the report to standard
 // error, where it cannot be mistaken for documents.
-func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
+func (f *fixer) finish() error {
 	for _, doc := range f.documents {
 		if f.cleaned {
 			f.write(doc, doc)
@@ -119,11 +105,11 @@ func (f *fixer) finish(format *cli.Format, streams cli.Streams) error {
 		}
 	}
 	if f.report.Err() != nil {
-		return cli.Finish(format, streams.Err, f.report)
+		return cli.Finish(f.format, f.streams.Err, f.report)
 	}
 	content, err := f.out.Bytes()
 	if err == nil {
-		_, err = streams.Out.Write(content)
+		_, err = f.streams.Out.Write(content)
 	}
 	return err
 }

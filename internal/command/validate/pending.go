@@ -94,9 +94,8 @@ func (r repository) defaultPaths() ([]string, error) {
 	folder := r.path(r.folders.Unsigned)
 	switch info, err := os.Lstat(folder); {
 	case r.root == "":
-		return nil, &cli.UsageError{Err: errors.New(
-			"no path is given, and the working directory is not in a Git repository"),
-			Hint: "name files or folders, or - for standard input"}
+		return nil, cli.UsageHint("name files or folders, or - for standard input",
+			"no path is given, and the working directory is not in a Git repository")
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:

@@ -92,38 +92,35 @@ func New(streams cli.Streams) *cobra.Command {
 
 // check rejects an invalid command line before anything is read.
 func (o *options) check(cmd *cobra.Command, paths []string) error {
-	usage := func(hint, format string, args ...any) error {
-		return &cli.UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
-	}
 	inGit := o.given("git")
 	switch {
 	case !inGit && (o.given("ref") || o.given("path")):
-		return usage("add --git FOLDER, the clone to read", "--ref and --path require --git")
+		return cli.UsageHint("add --git FOLDER, the clone to read", "--ref and --path require --git")
 	case !inGit && len(paths) == 0:
 		return cli.AtLeastOnePath(cmd, paths)
 	case inGit && len(paths) > 0:
-		return usage("name the path in the commit with --path",
+		return cli.UsageHint("name the path in the commit with --path",
 			"with --git, %q is neither on disk nor in the commit", paths[0])
 	case o.bundle != "" && inGit:
 		return cli.Usagef("--bundle cannot be combined with --git")
 	case o.bundle != "" && o.emit == "signed":
-		return usage("print the document itself with --emit=message",
+		return cli.UsageHint("print the document itself with --emit=message",
 			"--bundle cannot be combined with --emit=signed: the document has no signature")
 	case o.bundle != "" && len(paths) != 1:
-		return usage("verify them one by one, each with its own bundle", "--bundle requires exactly one PATH")
+		return cli.UsageHint("verify them one by one, each with its own bundle", "--bundle requires exactly one PATH")
 	case o.bundle != "" && o.exceptions:
 		return cli.Usagef("--only-exceptions requires signed documents, and --bundle verifies an unsigned one")
 	case o.exceptions && slices.Contains(paths, "-"):
-		return usage("name the folder", "--only-exceptions cannot be combined with standard input (-)")
+		return cli.UsageHint("name the folder", "--only-exceptions cannot be combined with standard input (-)")
 	case o.anyTime && (o.emit != "" || o.bundle != ""):
 		return cli.Usagef("--any-time cannot be combined with --emit or --bundle")
 	case o.explain && o.format.String() != "text" && o.format.String() != "json":
-		return usage("remove -o, or use -o json, which has the facts under details",
+		return cli.UsageHint("remove -o, or use -o json, which has the facts under details",
 			"--explain cannot be combined with -o %s", o.format)
 	}
 	var bad *git.RevisionError
 	if err := git.CheckRevision(o.ref); inGit && errors.As(err, &bad) {
-		return usage(bad.Hint(), "%w", err)
+		return cli.UsageHint(bad.Hint(), "%w", err)
 	}
 	return nil
 }
@@ -269,9 +266,7 @@ func (r *run) settle(doc *exception.Document, a answer) {
 	case errors.As(a.err, &rejected):
 		facts = rejected.Facts
 		result.Outcome, result.Reason, result.Message = cli.Refuse, rejected.Reason, rejected.Detail
-		if result.Hint = r.special[rejected.Reason]; result.Hint == "" {
-			result.Hint = hints[rejected.Reason]
-		}
+		result.Hint = cmp.Or(r.special[rejected.Reason], hints[rejected.Reason])
 		switch {
 		case rejected.Reason == verify.ReasonKindNotAllowed && doc.IsList():
 			result.Hint = "put each document of the list into a file of its own"
@@ -336,5 +331,3 @@ func (r *run) accept(doc *exception.Document, a answer, result *cli.Result) {
 	}
 	result.Outcome, result.Reason, result.Message = cli.Pass, "verified", summary(a.verified.Facts())+a.outside
 }
-
-func clock(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,12 +1,14 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/polex-dev/polex/internal/command/cli"
+	"github.com/polex-dev/polex/internal/plain"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -34,11 +36,11 @@ func explain(facts verify.Facts, counts bool) []cli.Fact {
 		say("approved by", "%s, by its record from %s", people(a.Names), a.From)
 	}
 	if !facts.StartsAt.IsZero() {
-		say("starts at", "%s", clock(facts.StartsAt))
+		say("starts at", "%s", plain.Time(facts.StartsAt))
 	}
 	switch {
 	case !facts.ExpiresAt.IsZero():
-		say("expires at", "%s", clock(facts.ExpiresAt))
+		say("expires at", "%s", plain.Time(facts.ExpiresAt))
 	case counts:
 		say("expires at", "never: it is valid until it is revoked")
 	}
@@ -59,10 +61,11 @@ func explainSignature(s verify.Signature) []cli.Fact {
 	say("issuer", s.Identity.Issuer)
 	claims := s.Identity.Claims
 	say("run", claims["runInvocationURI"])
-	say("trigger", firstOf(claims, "buildTrigger", "githubWorkflowTrigger"))
-	say("repository", firstOf(claims, "sourceRepositoryURI", "githubWorkflowRepository"))
-	say("ref", firstOf(claims, "sourceRepositoryRef", "githubWorkflowRef"))
-	say("commit", firstOf(claims, "sourceRepositoryDigest", "githubWorkflowSHA"))
+	// Fulcio used the second names before 2023.
+	say("trigger", cmp.Or(claims["buildTrigger"], claims["githubWorkflowTrigger"]))
+	say("repository", cmp.Or(claims["sourceRepositoryURI"], claims["githubWorkflowRepository"]))
+	say("ref", cmp.Or(claims["sourceRepositoryRef"], claims["githubWorkflowRef"]))
+	say("commit", cmp.Or(claims["sourceRepositoryDigest"], claims["githubWorkflowSHA"]))
 	say("runner", claims["runnerEnvironment"])
 	if caller := claims["buildConfigURI"]; caller != s.Identity.Subject {
 		say("called by", caller)
@@ -75,7 +78,7 @@ func explainSignature(s verify.Signature) []cli.Fact {
 		}
 	}
 	for _, w := range s.Witnesses {
-		say("signing time", clock(w.At)+" by the "+strings.ReplaceAll(w.Kind, "-", " ")+" "+w.URL)
+		say("signing time", plain.Time(w.At)+" by the "+strings.ReplaceAll(w.Kind, "-", " ")+" "+w.URL)
 	}
 	if len(s.Witnesses) == 0 {
 		say("signing time", "not proven")
@@ -84,20 +87,10 @@ func explainSignature(s verify.Signature) []cli.Fact {
 		say("log entry", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
 	}
 	if c := s.Certificate; c.Fingerprint != "" {
-		say("certificate", fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, clock(c.NotBefore), clock(c.NotAfter)))
+		say("certificate", fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, plain.Time(c.NotBefore), plain.Time(c.NotAfter)))
 	}
 	say("checked", strings.Join(s.Checked, ", "))
 	return said
-}
-
-// firstOf returns a claim under its current name, or under the name that Fulcio used before 2023.
-func firstOf(claims map[string]string, names ...string) string {
-	for _, name := range names {
-		if claims[name] != "" {
-			return claims[name]
-		}
-	}
-	return ""
 }
 
 // signer names the signer: the subject of the certificate, or a key of the policy.
@@ -120,7 +113,7 @@ func summary(facts verify.Facts) string {
 		}
 		line := "signed by " + signer(s)
 		if !s.WitnessedAt.IsZero() {
-			line += " at " + clock(s.WitnessedAt)
+			line += " at " + plain.Time(s.WitnessedAt)
 		}
 		if s.LogIndex >= 0 {
 			line += fmt.Sprintf(" (log index %d)", s.LogIndex)
@@ -130,7 +123,7 @@ func summary(facts verify.Facts) string {
 	if facts.ExpiresAt.IsZero() {
 		return strings.Join(append(said, "no expiry"), ", ")
 	}
-	return strings.Join(append(said, "until "+clock(facts.ExpiresAt)), ", ")
+	return strings.Join(append(said, "until "+plain.Time(facts.ExpiresAt)), ", ")
 }
 
 // people names the first approvers and the number of the others.
@@ -162,10 +155,10 @@ func details(facts verify.Facts) map[string]any {
 		all["approvedBy"], all["recordedFrom"] = a.Names, a.From
 	}
 	if !facts.StartsAt.IsZero() {
-		all["startsAt"] = clock(facts.StartsAt)
+		all["startsAt"] = plain.Time(facts.StartsAt)
 	}
 	if !facts.ExpiresAt.IsZero() {
-		all["expiresAt"] = clock(facts.ExpiresAt)
+		all["expiresAt"] = plain.Time(facts.ExpiresAt)
 	}
 	return all
 }
@@ -175,17 +168,17 @@ func signatureDetails(s verify.Signature) map[string]any {
 	if s.Identity.Subject != "" {
 		d["issuer"], d["subject"], d["claims"] = s.Identity.Issuer, s.Identity.Subject, claimsOf(s.Identity)
 		d["certificate"] = map[string]any{"fingerprint": s.Certificate.Fingerprint,
-			"notBefore": clock(s.Certificate.NotBefore), "notAfter": clock(s.Certificate.NotAfter)}
+			"notBefore": plain.Time(s.Certificate.NotBefore), "notAfter": plain.Time(s.Certificate.NotAfter)}
 	}
 	if !s.WitnessedAt.IsZero() {
-		d["witnessedAt"] = clock(s.WitnessedAt)
+		d["witnessedAt"] = plain.Time(s.WitnessedAt)
 	}
 	if s.LogIndex >= 0 {
 		d["log"], d["logIndex"] = s.LogURL, s.LogIndex
 	}
 	witnesses := make([]map[string]any, len(s.Witnesses))
 	for i, w := range s.Witnesses {
-		witnesses[i] = map[string]any{"kind": w.Kind, "url": w.URL, "at": clock(w.At)}
+		witnesses[i] = map[string]any{"kind": w.Kind, "url": w.URL, "at": plain.Time(w.At)}
 	}
 	d["witnesses"] = witnesses
 	return d

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/git"
@@ -114,26 +113,13 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 	case c.report.Idle != "" && errors.Is(err, fs.ErrNotExist): // Git keeps no empty folder
 	case errors.Is(err, fs.ErrNotExist):
 		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonUnreadable,
-			Message: "the commit has no such file or folder", Hint: c.nearest(name)})
+			Message: "the commit has no such file or folder"})
 	case err != nil:
 		c.unreadable(name, err)
 	case !found && c.report.Idle == "":
 		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments,
 			Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
 	}
-}
-
-// nearest returns a hint with the file or folder of the commit that a misspelt name may mean, or "".
-func (c *commitInputs) nearest(name string) string {
-	var names []string
-	_ = c.tree.Walk(".", func(e git.Entry) error { // a hint may be incomplete
-		for at := e.Path; at != "."; at = path.Dir(at) {
-			names = append(names, at)
-		}
-		return nil
-	})
-	slices.Sort(names)
-	return exception.Nearest(name, slices.Compact(names))
 }
 
 // screened is [cli.Inputs.Each] with a Screen.

@@ -36,9 +36,9 @@ var instructions = []string{"kustomization", "chart"}
 const onlyHint = "this folder may hold .yaml, .yml and .json files with signed documents, and README.md, .gitkeep " +
 	"and CODEOWNERS"
 
-// screen decides with --only-exceptions whether to read a file or to reject it. It ignores a note. A tool that applies a
-// folder may interpret other files in it: Kustomize, Helm, jsonnet and Argo CD each have their own. So every file that
-// is not known to be harmless is rejected.
+// screen decides with --only-exceptions whether to read a file or to reject it. It ignores a note. A tool that
+// applies a folder may interpret other files in it: Kustomize, Helm, jsonnet and Argo CD each have their own. So
+// every file that is not known to be harmless is rejected.
 func screen(name string, mode fs.FileMode) (read bool, refused *cli.Result) {
 	base := path.Base(filepath.ToSlash(name))
 	refuse := func(reason, message string) (bool, *cli.Result) {
