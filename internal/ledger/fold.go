@@ -127,13 +127,9 @@ func (f *folding) changeSigned(s *step) {
 			delete(f.signed, c.Path)
 		}
 	}
+	isSigned := func(d *Entry) bool { return !d.unsigned() }
 	for _, c := range s.changes {
-		some := func(d *Entry) bool { return !d.unsigned() }
-		f.adopted = f.adopted || c.New.Signed && slices.ContainsFunc(f.documentsOf(c.New), some)
-	}
-	from := map[*Entry]string{}
-	for _, e := range gone {
-		from[e] = e.File
+		f.adopted = f.adopted || c.New.Signed && slices.ContainsFunc(f.documentsOf(c.New), isSigned)
 	}
 	var came []*Entry
 	for _, c := range s.changes {
@@ -160,7 +156,7 @@ func (f *folding) changeSigned(s *step) {
 		if e.early && f.pending[e.key.identity] != nil {
 			e.State = taken // it was moved to unsigned/ to be signed
 		}
-		e.Left = &Departure{Event: s.event(), How: how(s, e, from[e], came)}
+		e.Left = &Departure{Event: s.event(), How: how(s, e, came)}
 		f.left[e.key] = true
 	}
 }
@@ -209,12 +205,12 @@ func (f *folding) appears(s *step, c change, d *Entry, early bool) *Entry {
 
 // how returns the way in which an entry left. A replacement is visible in the step itself; that the
 // exception had expired is a claim in the commit message.
-func how(s *step, e *Entry, file string, came []*Entry) How {
+func how(s *step, e *Entry, came []*Entry) How {
 	if slices.ContainsFunc(came, func(other *Entry) bool { return other.key.identity == e.key.identity }) {
 		return Replaced
 	}
 	for _, line := range s.trailers {
-		if line.Key == commitmessage.Pruned && line.Names(file) {
+		if line.Key == commitmessage.Pruned && line.Names(e.File) {
 			return Pruned
 		}
 	}

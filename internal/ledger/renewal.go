@@ -75,8 +75,8 @@ func (e *Entry) Number() int {
 	return e.Renews.Number
 }
 
-// start returns the later one of StartsAt and the signing time. It is zero if neither is known.
-func (e *Entry) start() time.Time {
+// Start returns the later one of StartsAt and the signing time. It is zero if neither is known.
+func (e *Entry) Start() time.Time {
 	if e.StartsAt.After(e.Seal.SignedAt) {
 		return e.StartsAt
 	}
@@ -192,7 +192,7 @@ func (c *Chain) complete() {
 	endless := false
 	for _, e := range c.Entries {
 		c.Renewals = max(c.Renewals, e.Number())
-		if from := e.start(); !from.IsZero() && (c.From.IsZero() || from.Before(c.From)) {
+		if from := e.Start(); !from.IsZero() && (c.From.IsZero() || from.Before(c.From)) {
 			c.From = from
 		}
 		if e.ExpiresAt.After(c.To) {

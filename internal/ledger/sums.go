@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -27,15 +28,14 @@ type Count struct {
 
 // Sums adds up the entries.
 func (l *Ledger) Sums() Sums {
-	s := Sums{}
-	policies, exempted, owners, renewals := counter{}, counter{}, counter{}, counter{}
+	notCounted, policies, exempted, owners, renewals := 0, counter{}, counter{}, counter{}, counter{}
 	for _, e := range l.Entries {
 		switch {
 		case e.Seal == nil:
 			continue
 		case !e.Verified:
 			if e.State.Here() && e.State != NeverSigned {
-				s.NotCounted++
+				notCounted++
 			}
 			continue
 		}
@@ -54,33 +54,27 @@ func (l *Ledger) Sums() Sums {
 		exempted.add(e.State, namespaces...)
 		owners.add(e.State, e.Said.Owner)
 	}
-	s.Policies, s.Exempted = policies.counts(), exempted.counts()
-	s.Owners, s.Renewals = owners.counts(), renewals.counts()
-	return s
+	return Sums{policies.counts(), exempted.counts(), owners.counts(), renewals.counts(), notCounted}
 }
 
-type counter map[string]*Count
+type counter map[string]Count
 
 // add counts an entry once under each name.
 func (c counter) add(state State, names ...string) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if c[name] == nil {
-			c[name] = &Count{Name: name}
+		count := c[name]
+		count.Name = name
+		if count.Ever++; state == Open {
+			count.Open++
 		}
-		c[name].Ever++
-		if state == Open {
-			c[name].Open++
-		}
+		c[name] = count
 	}
 }
 
 // counts returns the counts sorted by number, highest first.
 func (c counter) counts() []Count {
-	all := []Count{}
-	for _, count := range c {
-		all = append(all, *count)
-	}
+	all := slices.AppendSeq([]Count{}, maps.Values(c))
 	slices.SortFunc(all, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Ever, a.Ever), cmp.Compare(a.Name, b.Name))
 	})

@@ -40,10 +40,7 @@ func barOf(e *ledger.Entry, at time.Time) (b bar, ok bool) {
 	if !e.Verified || e.Seal == nil || e.Seal.SignedAt.IsZero() {
 		return bar{}, false
 	}
-	b = bar{State: e.State, from: e.Seal.SignedAt, to: e.ExpiresAt}
-	if e.StartsAt.After(b.from) {
-		b.from = e.StartsAt
-	}
+	b = bar{State: e.State, from: e.Start(), to: e.ExpiresAt}
 	until := "until " + day(b.to)
 	if b.to.IsZero() {
 		until, b.to = "no expiry", at.AddDate(0, 0, 30)

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,48 +29,40 @@ func Compose(root *cobra.Command, parts []Part) {
 		called = append(called, p.Alone, root.CommandPath()+" "+words[len(words)-1])
 	}
 	annotate(root, composed, strings.Join(called, "\n"))
+	rename := asCalled(root)
 	for _, p := range parts {
-		p.Command.Use = strings.TrimPrefix(asCalled(root, p.Command.Use), root.CommandPath()+" ")
-		rename(root, p.Command)
+		p.Command.Use = strings.TrimPrefix(rename(p.Command.Use), root.CommandPath()+" ")
+		renameTexts(p.Command, rename)
 		root.AddCommand(p.Command)
 	}
 }
 
-// rename changes the names in all texts of a part and of its subcommands.
-func rename(root, cmd *cobra.Command) {
+// renameTexts changes the names in all texts of a part and of its subcommands.
+func renameTexts(cmd *cobra.Command, rename func(string) string) {
 	for _, text := range []*string{&cmd.Short, &cmd.Long, &cmd.Example} {
-		*text = asCalled(root, *text)
+		*text = rename(*text)
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = asCalled(root, f.Usage) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = rename(f.Usage) })
 	for _, below := range cmd.Commands() {
-		rename(root, below)
+		renameTexts(below, rename)
 	}
 }
 
-// beside matches text after a name that makes it another name, as in polex-guard.polex-system.svc
-// or deploy/polex-guard.
-var beside = regexp.MustCompile(`^(?:[\w/-]|\.\w)`)
-
-// asCalled replaces the names of programs in a text by their names in the composed command.
-func asCalled(root *cobra.Command, text string) string {
-	called := strings.Split(root.Annotations[composed], "\n")
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		next := 1
-		for n := 0; n+1 < len(called); n += 2 {
-			rest, found := strings.CutPrefix(text[i:], called[n])
-			if found && !beside.MatchString(rest) && (i == 0 || !strings.ContainsAny(text[i-1:i], "/.-")) {
-				b.WriteString(called[n+1])
-				next = len(called[n])
-				break
-			}
-		}
-		if next == 1 {
-			b.WriteByte(text[i])
-		}
-		i += next
+// asCalled returns a function that replaces the names of programs in a text by their names in the composed command.
+// A name is not part of another one, as in polex-guard.polex-system.svc or deploy/polex-guard.
+func asCalled(root *cobra.Command) func(text string) string {
+	if root.Annotations[composed] == "" {
+		return func(text string) string { return text }
 	}
-	return b.String()
+	var names []string
+	called := map[string]string{}
+	for pair := range slices.Chunk(strings.Split(root.Annotations[composed], "\n"), 2) {
+		names, called[pair[0]] = append(names, regexp.QuoteMeta(pair[0])), pair[1]
+	}
+	found := regexp.MustCompile(`[/.-]?(?:` + strings.Join(names, "|") + `)(?:[\w/-]|\.\w)?`)
+	return func(text string) string {
+		return found.ReplaceAllStringFunc(text, func(name string) string { return cmp.Or(called[name], name) })
+	}
 }
 
 // nameOf returns the name of the command in the arguments, for error messages.

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"io"
+	"net/url"
+	"path/filepath"
 	"slices"
 
 	"github.com/polex-dev/polex/internal/plain"
@@ -111,3 +113,6 @@ func writeSARIF(w io.Writer, r *Report) error {
 		}},
 	})
 }
+
+// sarifURI returns a path as a relative reference for SARIF.
+func sarifURI(path string) string { return (&url.URL{Path: filepath.ToSlash(path)}).String() }

@@ -91,6 +91,10 @@ func (in Inputs) walk(hand func(path string)) {
 func (in Inputs) folder(dir string, hand func(path string)) {
 	found := false
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil && in.Screen != nil {
+			info, err = entry.Info()
+		}
 		switch {
 		case err != nil:
 			in.unreadable(path, err)
@@ -102,12 +106,6 @@ func (in Inputs) folder(dir string, hand func(path string)) {
 			}
 			return nil
 		case in.Screen != nil:
-			info, err := entry.Info()
-			if err != nil {
-				in.unreadable(path, err)
-				found = true
-				return nil
-			}
 			found = in.Screened(path, info.Mode(), func() { in.file(path, hand) }) || found
 			return nil
 		case !exception.HoldsDocuments(path):

@@ -15,8 +15,7 @@ type Progress struct {
 	doing       string
 	done, total int
 	began       time.Time
-	shown       bool
-	stop, ended chan struct{} // nil if nothing is shown
+	stop        func()
 }
 
 // shownEvery is the time between two lines of progress on a terminal.
@@ -24,26 +23,27 @@ const shownEvery = 250 * time.Millisecond
 
 // StartProgress begins to show the progress on a stream, until [Progress.Stop].
 func StartProgress(to io.Writer, doing string) *Progress {
-	p := &Progress{doing: doing, began: time.Now()}
+	p := &Progress{doing: doing, began: time.Now(), stop: func() {}}
 	if !IsTerminal(to) {
 		return p
 	}
-	p.stop, p.ended = make(chan struct{}), make(chan struct{})
+	stop, ended := make(chan struct{}), make(chan struct{})
+	p.stop = sync.OnceFunc(func() {
+		close(stop)
+		<-ended
+	})
 	go func() {
-		defer close(p.ended)
-		tick := time.NewTicker(shownEvery)
-		defer tick.Stop()
+		defer close(ended)
+		remove := "" // the last line
 		for {
 			select {
-			case <-p.stop:
-				if p.shown {
-					_, _ = io.WriteString(to, "\r\x1b[K")
-				}
+			case <-stop:
+				_, _ = io.WriteString(to, remove)
 				return
-			case now := <-tick.C:
+			case now := <-time.After(shownEvery):
 				if line := p.Line(now); line != "" {
-					_, _ = io.WriteString(to, "\r\x1b[K"+line)
-					p.shown = true
+					remove = "\r\x1b[K"
+					_, _ = io.WriteString(to, remove+line)
 				}
 			}
 		}
@@ -82,9 +82,7 @@ func (p *Progress) Line(now time.Time) string {
 
 // Stop removes the line. Nothing is shown after it returns. A second call does nothing.
 func (p *Progress) Stop() {
-	if p != nil && p.stop != nil {
-		close(p.stop)
-		<-p.ended
-		p.stop = nil
+	if p != nil {
+		p.stop()
 	}
 }

@@ -29,10 +29,7 @@ type Streams struct {
 
 // Run runs the command that build makes, and returns its exit code.
 func Run(ctx context.Context, build func(Streams) *cobra.Command, args []string, streams Streams) int {
-	return execute(ctx, build(streams), args, streams)
-}
-
-func execute(ctx context.Context, root *cobra.Command, args []string, streams Streams) int {
+	root := build(streams)
 	root.SetArgs(args)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -72,7 +69,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, streams St
 		fmt.Fprintln(streams.Err, begin+plain.Line(strings.TrimSpace(line)))
 	}
 	if hint := hintOf(err); hint != "" {
-		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, plain.Line(asCalled(root, hint)))
+		fmt.Fprintf(streams.Err, "%s: hint: %s\n", name, plain.Line(asCalled(root)(hint)))
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {

@@ -59,7 +59,7 @@ func Main(build func(Streams) *cobra.Command) {
 	if how := annotation(root, os.Args[1:], signals); how != handles {
 		ctx = untilTold(ctx, how == serves)
 	}
-	os.Exit(execute(ctx, root, os.Args[1:], streams))
+	os.Exit(Run(ctx, func(Streams) *cobra.Command { return root }, os.Args[1:], streams))
 }
 
 // untilTold returns a context that a signal cancels. After that, the process exits at a second

@@ -134,7 +134,7 @@ func within(folder, path string) bool { return strings.HasPrefix(path+"/", folde
 type queue struct {
 	repository
 	replace bool
-	files   []changed.File  // of both folders
+	files   []changed.File  // the pending and the signed ones
 	changed map[string]bool // the pending files that this run checks, and the changed signed files
 	signed  []string        // paths of the signed files with exceptions
 }
@@ -144,60 +144,53 @@ type queue struct {
 func openQueue(
 	ctx context.Context, r repository, cfg *config.Config, paths []string, since *changed.Since,
 ) (*queue, error) {
-	if r.root == "" {
-		return nil, nil
-	}
 	q := &queue{repository: r, replace: cfg.Promote.Updates == "replace", changed: map[string]bool{}}
 	below := q.below(paths)
-	if len(below) == 0 {
+	if r.root == "" || len(below) == 0 {
 		return nil, nil
 	}
-	var err error
-	if q.files, err = changed.List(ctx, r.root, q.folders.Unsigned, q.folders.Signed); err != nil {
+	files, err := changed.List(ctx, r.root, q.folders.Unsigned, q.folders.Signed)
+	if err != nil {
 		return nil, cli.Hint(err, "polex-validate asks Git which files of the pending folder would be promoted")
 	}
-	for _, f := range q.files {
-		if q.isSigned(f) && since != nil || q.waits(f) && slices.ContainsFunc(below, func(path string) bool {
+	isChanged := false
+	for _, f := range files {
+		isSigned := q.isSigned(f)
+		if !isSigned && !pending.Waits(f.Path) {
+			continue
+		}
+		q.files = append(q.files, f)
+		if isSigned && f.Mode == pending.Regular && exception.HoldsDocuments(f.Path) {
+			q.signed = append(q.signed, q.path(f.Path))
+		}
+		if isSigned && since != nil || !isSigned && slices.ContainsFunc(below, func(path string) bool {
 			return path == "." || within(path, f.Path)
 		}) {
 			if q.changed[f.Path], err = since.Differs(f); err != nil {
 				return nil, err
 			}
+			isChanged = isChanged || q.changed[f.Path]
 		}
 	}
-	if !slices.ContainsFunc(q.files, func(f changed.File) bool { return q.changed[f.Path] }) {
+	if !isChanged {
 		return nil, nil
-	}
-	for _, f := range q.files {
-		if q.isSigned(f) && f.Mode == pending.Regular && exception.HoldsDocuments(f.Path) {
-			q.signed = append(q.signed, q.path(f.Path))
-		}
 	}
 	return q, nil
 }
 
 // below returns the paths that overlap the pending folder, relative to the root of the repository.
-func (q *queue) below(paths []string) []string {
-	var below []string
+func (q *queue) below(paths []string) (below []string) {
 	for _, path := range paths {
 		name, inside := config.PathIn(q.root, path)
-		if path == "-" || !inside {
-			continue
-		}
-		if name == "." || within(q.folders.Unsigned, name) || within(name, q.folders.Unsigned) {
+		if path != "-" && inside &&
+			(name == "." || within(q.folders.Unsigned, name) || within(name, q.folders.Unsigned)) {
 			below = append(below, name)
 		}
 	}
 	return below
 }
 
-func (q *queue) waits(f changed.File) bool {
-	return within(q.folders.Unsigned, f.Path) && pending.Waits(f.Path)
-}
-
-func (q *queue) isSigned(f changed.File) bool {
-	return within(q.folders.Signed, f.Path)
-}
+func (q *queue) isSigned(f changed.File) bool { return within(q.folders.Signed, f.Path) }
 
 // path returns the path of a file or folder for this process.
 func (r repository) path(name string) string {
@@ -217,9 +210,7 @@ func (q *queue) check() []cli.Result {
 		Done: func(_ changed.File, e pending.Entry) { entries = append(entries, e) },
 	}.Each(func(hand func(changed.File)) {
 		for _, f := range q.files {
-			if q.isSigned(f) || q.waits(f) {
-				hand(f)
-			}
+			hand(f)
 		}
 	})
 	var results []cli.Result
