@@ -55,7 +55,8 @@ func (n *notification) readRecipients() error {
 		}
 		r := recipient{name: name, render: map[string]send.Render{toJSON: notify.JSON, toSlack: notify.Slack}[name]}
 		if r.render == nil && !slices.Contains(forges.Names(), name) {
-			return cli.UsageHint("json sends to any other webhook, such as one of Teams whose workflow makes a message of it",
+			return cli.UsageHint(
+				"json sends to any other webhook, such as one of Teams whose workflow makes a message of it",
 				"--to: %q is not one of %s, json, slack", name, strings.Join(forges.Names(), ", "))
 		}
 		if !n.dryRun {

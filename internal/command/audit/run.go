@@ -63,7 +63,8 @@ func (r *run) prepare() error {
 		return err
 	}
 	if r.previous = git.NewHash(r.seen); r.seen != "" && !git.IsHash(r.seen) {
-		return cli.UsageHint("use source.commit of the JSON of an earlier run", "--previous %q is not a whole hash", r.seen)
+		return cli.UsageHint("use source.commit of the JSON of an earlier run",
+			"--previous %q is not a whole hash", r.seen)
 	}
 	live, kubeconfig := r.given("live"), r.given("kubeconfig")
 	switch {

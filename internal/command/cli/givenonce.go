@@ -85,23 +85,21 @@ type checkedList struct {
 	pflag.SliceValue
 }
 
-func (v checkedList) Set(value string) error {
-	for item := range strings.SplitSeq(value, ",") {
-		if err := v.check(item); value != "" && err != nil {
-			return err
-		}
-	}
-	return v.Value.Set(value)
-}
-
 type checkedValue struct {
 	pflag.Value
 	check func(string) error
 }
 
 func (v checkedValue) Set(value string) error {
-	if value != "" { // CheckGiven decides about this one
-		if err := v.check(value); err != nil {
+	items := []string{value}
+	if _, list := v.Value.(pflag.SliceValue); list {
+		items = strings.Split(value, ",")
+	}
+	if value == "" {
+		items = nil // CheckGiven decides about this one
+	}
+	for _, item := range items {
+		if err := v.check(item); err != nil {
 			return err
 		}
 	}
@@ -124,25 +122,21 @@ func OneOf(names ...string) func(string) error {
 	}
 }
 
+// expected are the values of a type of flags, for errors.
+var expected = map[string]string{
+	"bool": "true or false", "int": "a whole number", "duration": "a duration such as 90s or 5m",
+}
+
 // inFlag rewrites pflag's error about a value as "--flag: the problem".
 func inFlag(err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	f, expected := invalid.GetFlag(), ""
-	_, checked := f.Value.(checkedValue)
-	switch typ := f.Value.Type(); {
-	case checked:
-		return fmt.Errorf("--%s: %w", f.Name, invalid.Unwrap())
-	case typ == "bool":
-		expected = "true or false"
-	case typ == "int":
-		expected = "a whole number"
-	case typ == "duration":
-		expected = "a duration such as 90s or 5m"
-	default:
-		return fmt.Errorf("--%s: %w", f.Name, invalid.Unwrap())
+	f := invalid.GetFlag()
+	_, checked := f.Value.(checkedValue) // its error says more
+	if want := expected[f.Value.Type()]; want != "" && !checked {
+		return fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), want)
 	}
-	return fmt.Errorf("--%s: %q is not %s", f.Name, invalid.GetValue(), expected)
+	return fmt.Errorf("--%s: %w", f.Name, invalid.Unwrap())
 }

@@ -77,7 +77,7 @@ func (in Inputs) walk(hand func(path string)) {
 		info, err := stat(path)
 		switch {
 		case err != nil:
-			in.unreadable(path, err)
+			in.Unreadable(path, err)
 		case info.IsDir():
 			in.folder(path, hand)
 		case in.Screen != nil:
@@ -97,7 +97,7 @@ func (in Inputs) folder(dir string, hand func(path string)) {
 		}
 		switch {
 		case err != nil:
-			in.unreadable(path, err)
+			in.Unreadable(path, err)
 			found = true
 			return nil
 		case entry.IsDir():
@@ -127,7 +127,7 @@ func (in Inputs) folder(dir string, hand func(path string)) {
 		return nil
 	})
 	if err != nil {
-		in.unreadable(dir, err)
+		in.Unreadable(dir, err)
 		return
 	}
 	if !found && in.Report.Idle == "" {
@@ -152,7 +152,7 @@ func (in Inputs) file(path string, hand func(path string)) {
 	if in.Changed != nil {
 		changed, err := in.Changed(path)
 		if err != nil {
-			in.unreadable(path, err)
+			in.Unreadable(path, err)
 			return
 		}
 		if !changed {

@@ -38,7 +38,7 @@ func (in Inputs) ahead(path string) func(visitor) {
 	}
 	f, err := os.Open(path) // #nosec G304 -- the user names the file
 	if err != nil {
-		return func(visitor) { in.unreadable(path, err) }
+		return func(visitor) { in.Unreadable(path, err) }
 	}
 	documents, isSmall, err := in.small(f, path)
 	// Most files begin with an exception, and need not be read again to know that.
@@ -51,7 +51,7 @@ func (in Inputs) ahead(path string) func(visitor) {
 	case skips:
 		return func(visitor) { in.Report.Skipped++ }
 	case err != nil:
-		return func(visitor) { in.unreadable(path, err) }
+		return func(visitor) { in.Unreadable(path, err) }
 	case isSmall:
 		return func(visit visitor) { in.documents(path, documents.all, visit) }
 	}

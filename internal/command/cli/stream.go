@@ -19,7 +19,7 @@ func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 	if path := in.Paths[0]; path != "-" {
 		f, err := os.Open(path) // #nosec G304 -- the user names the file
 		if err != nil {
-			in.unreadable(path, err)
+			in.Unreadable(path, err)
 			return nil, nil
 		}
 		defer f.Close() //nolint:errcheck // only read
@@ -27,7 +27,7 @@ func (in Inputs) Whole() (doc *exception.Document, source []byte) {
 	}
 	source, err := io.ReadAll(io.LimitReader(r, exception.MaxDocument+1))
 	if err != nil {
-		in.unreadable(name, err)
+		in.Unreadable(name, err)
 		return nil, nil
 	}
 	if len(source) > exception.MaxDocument {
@@ -81,7 +81,7 @@ func (in Inputs) documents(name string, all iter.Seq2[*exception.Document, error
 			in.Report.Documents++
 			in.Report.Add(Malformed(syntax))
 		default:
-			in.unreadable(name, err)
+			in.Unreadable(name, err)
 		}
 	}
 	if !found {
@@ -96,7 +96,8 @@ func Malformed(err *exception.SyntaxError) Result {
 		Reason: ReasonMalformed, Message: err.Message, Hint: err.Hint}
 }
 
-func (in Inputs) unreadable(path string, err error) {
+// Unreadable adds the result for a file or folder that could not be read.
+func (in Inputs) Unreadable(path string, err error) {
 	// The result names the path already.
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

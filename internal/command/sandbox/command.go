@@ -86,7 +86,8 @@ func (o *options) identity(streams cli.Streams) (id sandbox.Identity, audience s
 func (o *options) running() (string, error) {
 	dir := cmp.Or(o.dir, os.Getenv("POLEX_SANDBOX"))
 	if dir == "" {
-		return "", cli.UsageHint("run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
+		return "", cli.UsageHint(
+			"run it inside of polex-sandbox run, or name the folder of polex-sandbox serve with --dir",
 			"POLEX_SANDBOX is not set and --dir is not given")
 	}
 	return dir, nil

@@ -92,8 +92,8 @@ func merge(name, sandbox string) ([]byte, error) {
 		}
 	}
 	if own["kind"] != "Config" {
-		return nil, cli.UsageHint("name a configuration of kind Config, such as .polex.yaml", "%s: its kind is %v", name,
-			own["kind"])
+		return nil, cli.UsageHint("name a configuration of kind Config, such as .polex.yaml",
+			"%s: its kind is %v", name, own["kind"])
 	}
 	trust, _ := own["trust"].(map[string]any)
 	if trust == nil {

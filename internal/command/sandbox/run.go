@@ -36,7 +36,8 @@ identities, to see their signatures rejected.`,
     polex-verify --config "$POLEX_SANDBOX/polex.yaml" -'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.UsageHint("polex-sandbox run -- COMMAND [ARG...]; to leave a sandbox running, polex-sandbox serve",
+				return cli.UsageHint(
+					"polex-sandbox run -- COMMAND [ARG...]; to leave a sandbox running, polex-sandbox serve",
 					"no COMMAND given")
 			}
 			return nil
@@ -127,7 +128,8 @@ an interrupt (Ctrl-C). The folder stays: signatures still verify with its truste
 
 func (o *options) serve(ctx context.Context, streams cli.Streams) error {
 	if o.dir == "" {
-		return cli.UsageHint("add --dir sandbox: other commands find the sandbox by its folder", "missing required flag: --dir")
+		return cli.UsageHint("add --dir sandbox: other commands find the sandbox by its folder",
+			"missing required flag: --dir")
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

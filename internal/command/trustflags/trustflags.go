@@ -136,11 +136,11 @@ func (f *Flags) nobody(source string) error {
 	case f != nil && source != "":
 		hint += ", or name one with --certificate-identity and --certificate-oidc-issuer"
 	case f != nil:
-		hint = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with --key, or a " +
-			"configuration with --config"
+		hint = "name the signer with --certificate-identity and --certificate-oidc-issuer, a public key with --key, " +
+			"or a configuration with --config"
 		if _, err := os.Lstat(config.Name); err == nil {
-			hint += "; there is a " + config.Name + " here, which is not read unless --config names it: a gate must not " +
-				"take its trust policy from the files that it verifies"
+			hint += "; there is a " + config.Name + " here, which is not read unless --config names it: a gate must " +
+				"not take its trust policy from the files that it verifies"
 		}
 	}
 	return cli.UsageHint(hint, "no trusted signer configured%s", in)

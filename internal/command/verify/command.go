@@ -75,7 +75,8 @@ func New(streams cli.Streams) *cobra.Command {
 		"with --git, a `file` or folder in the commit, or . (default: directories.signed; with --only-exceptions: "+
 			"signed)")
 	flags.BoolVar(&o.explain, "explain", false, "print signer, run, commit, log entry or timestamp, and expiry")
-	flags.StringVar(&o.emit, "emit", "", "print the verified documents if all pass: message (without signature) or signed")
+	flags.StringVar(&o.emit, "emit", "",
+		"print the verified documents if all pass: message (without signature) or signed")
 	flags.Lookup("emit").NoOptDefVal = "message"
 	cli.Check(flags, "emit", cli.OneOf("message", "signed"))
 	flags.StringVar(&o.bundle, "bundle", "", "verify one unsigned document by the Sigstore bundle (v0.3) in a `file`")
@@ -147,7 +148,7 @@ func (o *options) run(ctx context.Context, paths []string, streams cli.Streams) 
 	}
 	documents := inputs.Each
 	if o.given("git") {
-		commit := &commitInputs{options: o, report: report, screen: inputs.Screen}
+		commit := &commitInputs{options: o, in: inputs}
 		if paths, err = o.inCommit(signed); err != nil {
 			return err
 		}

@@ -1,9 +1,6 @@
 package verify
 
 import (
-	"errors"
-	"io/fs"
-
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/pkg/verify"
 )
@@ -13,12 +10,7 @@ import (
 func (r *run) detached(in cli.Inputs) {
 	bundle, err := cli.ReadFile(r.bundle)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		r.report.Add(cli.Result{Outcome: cli.Unknown, File: r.bundle, Reason: cli.ReasonUnreadable,
-			Message: "read bundle: " + err.Error()})
+		in.Unreadable(r.bundle, err)
 		return
 	}
 	doc, source := in.Whole()

@@ -87,7 +87,8 @@ func explainSignature(s verify.Signature) []cli.Fact {
 		say("log entry", fmt.Sprintf("%d of %s", s.LogIndex, s.LogURL))
 	}
 	if c := s.Certificate; c.Fingerprint != "" {
-		say("certificate", fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, plain.Time(c.NotBefore), plain.Time(c.NotAfter)))
+		say("certificate", fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, plain.Time(c.NotBefore),
+			plain.Time(c.NotAfter)))
 	}
 	say("checked", strings.Join(s.Checked, ", "))
 	return said

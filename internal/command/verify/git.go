@@ -40,8 +40,7 @@ func (o *options) inCommit(signed string) ([]string, error) {
 // commitInputs reads the documents of a commit.
 type commitInputs struct {
 	*options
-	report *cli.Report
-	screen func(path string, mode fs.FileMode) (read bool, refused *cli.Result) // of --only-exceptions, or nil
+	in     cli.Inputs
 	tree   *git.Tree
 	first  map[git.Hash]string // first path of each content
 	copies int
@@ -62,7 +61,7 @@ func (c *commitInputs) each(ctx context.Context, paths []string, visit func(*exc
 	commit, err := repository.Resolve(c.ref)
 	var unknown *git.RevisionError
 	if errors.As(err, &unknown) {
-		c.report.Add(cli.Result{Outcome: cli.Unknown, File: c.git, Reason: reasonUnknownRevision,
+		c.in.Report.Add(cli.Result{Outcome: cli.Unknown, File: c.git, Reason: reasonUnknownRevision,
 			Message: err.Error(), Hint: unknown.Hint()})
 		return
 	}
@@ -74,11 +73,11 @@ func (c *commitInputs) each(ctx context.Context, paths []string, visit func(*exc
 		return
 	}
 	c.first = map[git.Hash]string{}
-	if c.report.Idle != "" {
-		c.report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s",
+	if c.in.Report.Idle != "" {
+		c.in.Report.Idle = fmt.Sprintf("nothing is signed in commit %s: there is no exception in %s",
 			c.tree.Commit(), paths[0])
 	}
-	c.report.Source = &cli.Source{Revision: c.ref, Commit: c.tree.Commit()}
+	c.in.Report.Source = &cli.Source{Revision: c.ref, Commit: c.tree.Commit()}
 	for _, name := range paths {
 		c.below(name, visit)
 	}
@@ -96,42 +95,37 @@ func (c *commitInputs) below(name string, visit func(*exception.Document)) {
 		if e.IsFile() {
 			what, hint = "the file ", "remove the executable bit: git update-index --chmod=-x"
 		}
-		c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
+		c.in.Report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Reason: cli.ReasonNotRegular,
 			Message: what + problem + ", and only regular files (mode 100644) are read in a commit", Hint: hint})
 		return nil
 	}
 	var err error
-	if c.screen == nil {
+	if c.in.Screen == nil {
 		err = c.tree.Documents(name, exception.HoldsDocuments, each)
 	} else {
 		err = c.tree.Walk(name, func(e git.Entry) error {
-			found = c.screened(e, visit) || found
+			found = c.in.Screened(e.Path, e.Mode.OnDisk(), func() { c.file(e, visit) }) || found
 			return nil
 		})
 	}
 	switch {
-	case c.report.Idle != "" && errors.Is(err, fs.ErrNotExist): // Git keeps no empty folder
+	case c.in.Report.Idle != "" && errors.Is(err, fs.ErrNotExist): // Git keeps no empty folder
 	case errors.Is(err, fs.ErrNotExist):
-		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonUnreadable,
+		c.in.Report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonUnreadable,
 			Message: "the commit has no such file or folder"})
 	case err != nil:
 		c.unreadable(name, err)
-	case !found && c.report.Idle == "":
-		c.report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments,
+	case !found && c.in.Report.Idle == "":
+		c.in.Report.Add(cli.Result{Outcome: cli.Unknown, File: name, Reason: cli.ReasonNoDocuments,
 			Message: "there is no .yaml, .yml or .json file in this folder of the commit"})
 	}
-}
-
-// screened is [cli.Inputs.Each] with a Screen.
-func (c *commitInputs) screened(e git.Entry, visit func(*exception.Document)) bool {
-	return cli.Inputs{Screen: c.screen, Report: c.report}.Screened(e.Path, e.Mode.OnDisk(), func() { c.file(e, visit) })
 }
 
 func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 	if first, met := c.first[e.Hash()]; met {
 		if c.copies++; c.copies > maxCopies {
-			c.report.Documents++
-			c.report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Line: 1, Column: 1, Reason: reasonDuplicate,
+			c.in.Report.Documents++
+			c.in.Report.Add(cli.Result{Outcome: cli.Refuse, File: e.Path, Line: 1, Column: 1, Reason: reasonDuplicate,
 				Message: fmt.Sprintf("the file has the same content as %q", first),
 				Hint:    "only one of the two can be applied: keep the approved one"})
 			return
@@ -141,8 +135,8 @@ func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 	}
 	content, err := c.tree.Read(e)
 	if errors.Is(err, git.ErrTooLarge) {
-		c.report.Documents++
-		c.report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path,
+		c.in.Report.Documents++
+		c.in.Report.Add(cli.Malformed(&exception.SyntaxError{Position: exception.Position{File: e.Path,
 			Line: 1, Column: 1},
 			Message: fmt.Sprintf("the file is larger than %d MiB", git.MaxFile>>20),
 			Hint:    "an exception has a few KiB; is this the right file?"}))
@@ -152,9 +146,10 @@ func (c *commitInputs) file(e git.Entry, visit func(*exception.Document)) {
 		c.unreadable(e.Path, err)
 		return
 	}
-	cli.Inputs{Report: c.report}.Stream(bytes.NewReader(content), e.Path, visit)
+	c.in.Stream(bytes.NewReader(content), e.Path, visit)
 }
 
+// unreadable adds an error of Git with all its words: they name the object.
 func (c *commitInputs) unreadable(file string, err error) {
-	c.report.Add(cli.Result{Outcome: cli.Unknown, File: file, Reason: cli.ReasonUnreadable, Message: err.Error()})
+	c.in.Report.Add(cli.Result{Outcome: cli.Unknown, File: file, Reason: cli.ReasonUnreadable, Message: err.Error()})
 }
