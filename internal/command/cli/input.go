@@ -57,6 +57,7 @@ type Inputs struct {
 // content. It reads and parses small files on all cores, a few of them ahead; visit runs on the
 // goroutine of the caller.
 func (in Inputs) Each(visit func(*exception.Document)) {
+	in.Report.inputs = append(in.Report.inputs, in.Paths...)
 	files := parallel.Ordered[string, func(visitor)]{Workers: runtime.GOMAXPROCS(0), Work: in.ahead,
 		Done: func(_ string, read func(visitor)) { read(visit) }}
 	files.Each(in.walk)

@@ -96,6 +96,7 @@ type Report struct {
 
 	results []Result
 	counts  map[Outcome]int
+	inputs  []string // paths that were read
 }
 
 // Add adds results to the report.
@@ -121,13 +122,14 @@ func (r *Report) Results() []Result {
 	return r.results
 }
 
-// holds reports whether a path is a file that the run has written a result about, such as a draft.
+// holds reports whether a path is a file that the run has read, or has written a result about, such as a draft.
 func (r *Report) holds(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && slices.ContainsFunc(r.results, func(result Result) bool {
-		file, err := os.Stat(result.File)
-		return err == nil && file.Mode().IsRegular() && os.SameFile(info, file)
-	})
+	out := placeOf("", path, false)
+	return slices.ContainsFunc(r.inputs, func(input string) bool { return out.is(placeOf("", input, true)) }) ||
+		slices.ContainsFunc(r.results, func(result Result) bool {
+			file, err := os.Stat(result.File)
+			return err == nil && out.info != nil && file.Mode().IsRegular() && os.SameFile(out.info, file)
+		})
 }
 
 // Count returns the number of results with an outcome, stored or not.
