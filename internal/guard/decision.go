@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 	"unique"
 
 	"github.com/polex-dev/polex/internal/plain"
@@ -106,7 +107,7 @@ func (d *Decision) signer() string {
 // escape makes hostile text safe to print on one line of at most that many bytes.
 func escape(text string, most int) string {
 	const cut = " …"
-	text = plain.Line(text)
+	text = plain.Line(text[:min(len(text), most+utf8.UTFMax)]) // it gets no shorter
 	if len(text) <= most {
 		return text
 	}

@@ -106,7 +106,7 @@ func (c *checker) judged(ctx context.Context, o *Object, before *Finding) (*Find
 		f.sound = ReasonVerified
 	}
 	f.turns = f.turning()
-	return f, nil
+	return f, nil //nolint:nilerr // the finding has the rejection
 }
 
 // turning returns the time when the same rules give another verdict on the same content.

@@ -267,7 +267,7 @@ func withoutScope(work *wildcard.Meter, filters []Filter) *Miss {
 		}
 		if kinds, _ := commonKinds(work, filters); len(kinds) > 0 && !work.Spent() && !slices.ContainsFunc(kinds,
 			func(k KindSelector) bool { return k.Kind == "Namespace" || !manifest.IsClusterScoped(k.Group, k.Kind) }) {
-			return &Miss{"scope", [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, f, "", false}
+			return &Miss{Field: "scope", Side: [2][]string{{kinds[0].Kind}, Texts(f.Namespaces)}, At: f}
 		}
 	}
 	return nil
@@ -314,7 +314,7 @@ func (f *Filter) impossible(isSubdomain func() bool) *Miss {
 		if len(of.list) > 0 && !slices.ContainsFunc(of.list,
 			func(text Located) bool { return !of.never.MatchString(text.Text) }) &&
 			(of.never != notInSubdomain || isSubdomain()) {
-			return &Miss{"impossible " + of.field, [2][]string{Texts(of.list)}, f, "", false}
+			return &Miss{Field: "impossible " + of.field, Side: [2][]string{Texts(of.list)}, At: f}
 		}
 	}
 	return nil
@@ -351,7 +351,8 @@ func (f *Filter) apartFrom(work *wildcard.Meter, other *Filter) *Miss {
 		{"namespaces", f.Namespaces, other.Namespaces, meet(work, f.Namespaces, other.Namespaces)},
 	} {
 		if len(of.mine) > 0 && len(of.your) > 0 && !of.meet && !work.Spent() {
-			return &Miss{of.field, [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, f, "the match", false}
+			return &Miss{Field: of.field, Side: [2][]string{texts(of.field, of.mine), texts(of.field, of.your)}, At: f,
+				By: "the match"}
 		}
 	}
 	return nil

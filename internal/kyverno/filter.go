@@ -207,7 +207,9 @@ func apartByLabels(work *wildcard.Meter, filters []Filter) *Miss {
 	}{{"selector", labels}, {"namespaceSelector", ofNamespaces}} {
 		for _, key := range slices.Sorted(maps.Keys(of.terms)) {
 			if excludeEachOther(work, of.terms[key]) {
-				at := slices.IndexFunc(filters, func(f Filter) bool { return len(f.Selector.literals())+len(f.NamespaceSelector.literals()) > 0 })
+				at := slices.IndexFunc(filters, func(f Filter) bool {
+					return len(f.Selector.literals())+len(f.NamespaceSelector.literals()) > 0
+				})
 				return &Miss{Field: of.field, Side: [2][]string{{key}}, At: &filters[at]}
 			}
 		}

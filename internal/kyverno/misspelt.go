@@ -114,7 +114,7 @@ func leaves(parts []token, nesting int) (all [][]token) {
 	return [][]token{parts}
 }
 
-// isNegated reports whether a part is true for what it names not.
+// isNegated reports whether a part excludes what it names.
 func isNegated(part []token) bool {
 	not := 0
 	for _, t := range part {
@@ -164,8 +164,9 @@ func mistakesInTexts(text string, ofRoles bool) (all []Mistake) {
 	if found := globRegular.FindStringSubmatch(text); found != nil {
 		of := strings.Replace(strconv.Quote(found[1]), `"-"`, "dashes", 1)
 		all = append(all, Mistake{IsWider: true,
-			Hint:    fmt.Sprintf("write startsWith, or %s.* in a regular expression", found[1]),
-			Message: fmt.Sprintf("in a regular expression, %s* stands for any number of %s, and for none", found[1], of)})
+			Hint: fmt.Sprintf("write startsWith, or %s.* in a regular expression", found[1]),
+			Message: fmt.Sprintf("in a regular expression, %s* stands for any number of %s, and for none",
+				found[1], of)})
 	}
 	for _, m := range asText.FindAllStringSubmatch(text, -1) {
 		of, isNumber := m[1], slices.Contains(numberFields, m[2])

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/polex-dev/polex/internal/git"
@@ -17,6 +18,8 @@ import (
 type Plan struct {
 	Moves   []*Move
 	Skipped []Skip
+	// refused are the errors about files that are left out beside the others. Another plan may have them.
+	refused Findings
 
 	run *run
 	// The files of both folders in the commit on, by path.
@@ -78,11 +81,15 @@ func (r *run) plan(ctx context.Context) (*Plan, error) {
 		case err != nil:
 			return nil, err
 		case !found.Refuse():
+			r.reject(plan.refused)
 			r.result.Findings = append(r.result.Findings, found...)
 			return plan, nil
-		case !r.leaveOut(plan, found):
+		}
+		rejected := r.leavable(plan, found)
+		if rejected == nil {
 			return nil, found
 		}
+		r.reject(rejected)
 	}
 }
 
@@ -147,16 +154,19 @@ func (r *run) planFor(tree *git.Tree) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		p.choose(again, rule)
+	for left := maps.Clone(r.left); ; {
+		p.choose(again, rule, left)
 		refusals, err := p.compare()
-		switch {
-		case err != nil:
-			return nil, err
-		case len(refusals) == 0:
-			return p, nil
-		case !r.leaveOut(p, Refused(refusals)):
+		if err != nil || len(refusals) == 0 {
+			return p, err
+		}
+		refused := r.leavable(p, Refused(refusals))
+		if refused == nil {
 			return nil, refusals
+		}
+		p.refused = append(p.refused, refused...)
+		for _, f := range refused {
+			left[f.Position.File] = true
 		}
 	}
 }
@@ -170,6 +180,7 @@ func (r *run) planAgain(tree *git.Tree) (*Plan, error) {
 	if found, err := r.Checks.against(plan, r.Now); err != nil || len(found) > 0 {
 		return nil, cmp.Or(err, error(found))
 	}
+	r.reject(plan.refused)
 	return plan, nil
 }
 
@@ -182,10 +193,10 @@ func (p *Plan) Has(from string) bool {
 // a later commit, and are under unchanged rules. A later change has its own approval and perhaps
 // its own rules, so the run of that commit promotes it. Other files may depend on one that is left out, so
 // the plan must be compared again.
-func (p *Plan) choose(again map[string]bool, rule string) {
+func (p *Plan) choose(again map[string]bool, rule string, left map[string]bool) {
 	p.Moves, p.Skipped = nil, nil
 	for _, f := range p.run.files {
-		if p.run.left[f.From] {
+		if left[f.From] {
 			continue
 		}
 		skip := func(reason, message string) {

@@ -97,7 +97,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 type run struct {
 	Job
 	result *Result
-	left   map[string]bool // the rejected files, which the next plans leave out
+	left   map[string]bool // the rejected files, which all plans leave out
 
 	head        git.Head
 	tree        *git.Tree // of the source
@@ -150,15 +150,14 @@ func (r *run) run(ctx context.Context) error {
 	return r.deliver(ctx, signed)
 }
 
-// leaveOut leaves the rejected files out of the next plan. It returns false if this is not enabled, or if
-// it does not help.
-func (r *run) leaveOut(plan *Plan, found Findings) bool {
+// leavable returns the errors about files that the next plan leaves out, or nil if this is not enabled, or if it
+// does not help.
+func (r *run) leavable(plan *Plan, found Findings) Findings {
 	found = slices.DeleteFunc(slices.Clone(found), func(f Finding) bool { return f.Severity != shape.Error })
 	if !r.KeepGoing || !slices.ContainsFunc(found, func(f Finding) bool { return plan.Has(f.Position.File) }) {
-		return false
+		return nil
 	}
-	r.reject(found)
-	return true
+	return found
 }
 
 // reject records rejected files.

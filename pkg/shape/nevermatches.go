@@ -103,7 +103,8 @@ func (s *subject) scanned() bool {
 	}
 	return slices.ContainsFunc(s.Refs, func(ref kyverno.Ref) bool {
 		policies := s.config.Policies.Find(ref)
-		return len(policies) == 0 || slices.ContainsFunc(policies, func(p *kyverno.Policy) bool { return !p.RequestsOnly })
+		return len(policies) == 0 ||
+			slices.ContainsFunc(policies, func(p *kyverno.Policy) bool { return !p.RequestsOnly })
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -135,8 +134,8 @@ func blobName(path string, size int64, length int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()                   //nolint:errcheck // only read
-	var hasher hash.Hash = sha1.New() // #nosec G401 -- as above
+	defer f.Close()      //nolint:errcheck // only read
+	hasher := sha1.New() // #nosec G401 -- as above
 	if length == hex.EncodedLen(sha256.Size) {
 		hasher = sha256.New()
 	}

@@ -106,7 +106,8 @@ func all(ctx context.Context, server *apiserver.Server, of []schema.GroupVersion
 	for _, one := range of {
 		if _, err := each(ctx, server, one, namespace, func(doc *exception.Document) error {
 			if docs = append(docs, doc); len(docs) > mostObjects {
-				return cli.Hint(fmt.Errorf("there are more than %d objects", mostObjects), "name a namespace: --namespace")
+				return cli.Hint(fmt.Errorf("there are more than %d objects", mostObjects),
+					"name a namespace: --namespace")
 			}
 			return nil
 		}); err != nil {

@@ -39,6 +39,8 @@ func NewAPI(config *rest.Config, client *http.Client) (*API, error) {
 	config = dynamic.ConfigFor(config)
 	config.QPS = -1                           // a queue would delay deletions; callers limit their requests
 	config.WarningHandler = rest.NoWarnings{} // "is deprecated" would come with every request
+	// An environment variable of client-go would add CBOR.
+	config.AcceptContentTypes, config.ContentType = "application/json", "application/json"
 	limited := *client
 	limited.Timeout = requestLasts
 	requests, err := rest.UnversionedRESTClientForConfigAndClient(config, &limited)
@@ -180,12 +182,11 @@ func partial(kind string) string {
 	return "application/json;as=" + kind + ";g=meta.k8s.io;v=v1,application/json"
 }
 
-// eachPage lists the objects that a field selector selects, or only their metadata. It returns the
-// resource version of the list.
-func (a *API) eachPage(ctx context.Context, where resource, field string, onlyMetadata bool,
+// eachPage lists the objects that options select, or only their metadata. It returns the resource version of the
+// list.
+func (a *API) eachPage(ctx context.Context, where resource, options metav1.ListOptions, onlyMetadata bool,
 	show func(*unstructured.Unstructured)) (resourceVersion string, err error) {
-	const perPage = 25 // objects of up to about 1 MiB
-	options := metav1.ListOptions{Limit: perPage, FieldSelector: field}
+	options.Limit = 25 // objects of up to about 1 MiB
 	for {
 		request := query(a.rest.Get(), where, options)
 		if onlyMetadata {

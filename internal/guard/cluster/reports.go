@@ -138,8 +138,10 @@ func (r *Reports) choose(ctx context.Context) error {
 
 // namespaces returns the namespaces where guards have written reports.
 func (r *Reports) namespaces(ctx context.Context, where resource) (all []string, err error) {
-	_, err = r.API.eachPage(ctx, where, "metadata.name="+reportName, true, func(o *unstructured.Unstructured) {
-		if o.GetLabels()[managedBy] == reportName {
+	// Kyverno's reports-server ignores field selectors.
+	ours := metav1.ListOptions{LabelSelector: managedBy + "=" + reportName}
+	_, err = r.API.eachPage(ctx, where, ours, true, func(o *unstructured.Unstructured) {
+		if o.GetName() == reportName {
 			all = append(all, o.GetNamespace())
 		}
 	})

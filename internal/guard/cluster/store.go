@@ -55,7 +55,8 @@ type deletion struct {
 // installed after the guard. Another error is reported once for each kind until it is solved, and does
 // not affect the other kinds.
 func NewStore(ctx context.Context, api *API, failed func(error)) *Store {
-	s := &Store{api: api, running: ctx, failed: failed, kinds: map[exception.GroupKind]*followed{}, ours: map[string]int{}}
+	s := &Store{api: api, running: ctx, failed: failed, kinds: map[exception.GroupKind]*followed{},
+		ours: map[string]int{}}
 	s.Notify(nil, nil, nil)
 	return s
 }
@@ -146,7 +147,7 @@ func (s *Store) Scan(ctx context.Context, gk exception.GroupKind, show func(*gua
 	if err != nil {
 		return fmt.Errorf("find the kind %s: %w", gk, err)
 	}
-	_, err = s.api.eachPage(ctx, where, "", false, func(o *unstructured.Unstructured) {
+	_, err = s.api.eachPage(ctx, where, metav1.ListOptions{}, false, func(o *unstructured.Unstructured) {
 		show(asObject(gk, where.version, o))
 	})
 	if err != nil {
@@ -282,7 +283,7 @@ func (f *followed) find(ctx context.Context) (resource, error) {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
 	if err == nil {
-		f.where, f.served = where, true
+		f.where = where
 	}
 	return where, err
 }
@@ -334,7 +335,7 @@ func (f *followed) replace(list []any) {
 	if f.known == nil {
 		close(f.first)
 	}
-	f.known, f.listed = listed, true
+	f.known, f.listed, f.served = listed, true, true
 	f.store.renew(f.kind)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -76,10 +77,13 @@ func (f *feed) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, 
 	where, err := f.find(ctx)
 	if err == nil {
 		var version string
-		version, err = f.api.eachPage(ctx, where, f.field, f.onlyMetadata, func(o *unstructured.Unstructured) {
+		version, err = f.api.eachPage(ctx, where, metav1.ListOptions{FieldSelector: f.field}, f.onlyMetadata, func(o *unstructured.Unstructured) {
 			if f.onlyMetadata { // all stay in memory until the last page
 				o.SetAnnotations(nil)
 				o.SetManagedFields(nil)
+				o.SetLabels(nil)
+				o.SetOwnerReferences(nil)
+				o.SetFinalizers(nil)
 			}
 			all.Items = append(all.Items, *o)
 		})
@@ -104,6 +108,9 @@ func (f *feed) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 		request.SetHeader("Accept", partial("PartialObjectMetadata"))
 	}
 	events, err := request.Watch(limited)
+	if err == nil && reflect.TypeOf(events) == reflect.TypeOf(watch.NewEmptyWatch()) {
+		err = errors.New("the connection ended") // client-go returns a watch without events instead
+	}
 	if opens.Stop(); err != nil {
 		cancel()
 		f.tell(ctx, false, err)

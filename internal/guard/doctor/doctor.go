@@ -78,6 +78,7 @@ type checkup struct {
 	served    []*meta.RESTMapping                   // of each kind, every version
 	policies  []admission.ValidatingAdmissionPolicy // nil: they could not be read
 	delivered map[string]*policySpec                // of policies/guard/protect
+	unread    bool                                  // some of it could not be read
 }
 
 // policies is the resource of validating admission policies.
@@ -112,6 +113,7 @@ func (k *checkup) read(ctx context.Context) {
 	if k.delivered, err = policiesIn(k.Protect); k.known(policies, err) && k.list(ctx, policies, &list) {
 		k.policies = append([]admission.ValidatingAdmissionPolicy{}, list.Items...)
 	}
+	k.unread = len(k.findings) > 0
 }
 
 // servedKinds returns one version of each served kind.
@@ -122,15 +124,13 @@ func (k *checkup) servedKinds() []*meta.RESTMapping {
 }
 
 // found adds a finding whose message is the text of its reason.
-func (k *checkup) found(subject, name string) *Finding {
-	return k.report(subject, name, "%s", reasonOf(name).doc)
-}
+func (k *checkup) found(subject, name string) { k.report(subject, name, "%s", reasonOf(name).doc) }
 
 // report adds a finding with the hint and the outcome of its reason. The caller may replace both.
 func (k *checkup) report(subject, name, format string, args ...any) *Finding {
 	r := reasonOf(name)
-	f := Finding{Subject: subject, Reason: name, Message: fmt.Sprintf(format, args...), Hint: r.hint, Outcome: r.outcome}
-	k.findings = append(k.findings, f)
+	k.findings = append(k.findings, Finding{Subject: subject, Reason: name, Message: fmt.Sprintf(format, args...),
+		Hint: r.hint, Outcome: r.outcome})
 	return &k.findings[len(k.findings)-1]
 }
 
@@ -143,7 +143,7 @@ func (k *checkup) fine(subject, message string) {
 func (k *checkup) unlessFound(subject, message string) func() {
 	before := len(k.findings)
 	return func() {
-		if len(k.findings) == before {
+		if len(k.findings) == before && !k.unread {
 			k.fine(subject, message)
 		}
 	}

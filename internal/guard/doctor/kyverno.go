@@ -176,7 +176,8 @@ func (k *checkup) sees(ctx context.Context, subject, account string) {
 		if !isException(m) {
 			continue
 		}
-		lacking, err := k.lacking(ctx, need{m.Resource.Group, cluster.Plural, "", "", []string{"list", "watch"}}, account)
+		lacking, err := k.lacking(ctx,
+			need{m.Resource.Group, cluster.Plural, "", "", []string{"list", "watch"}}, account)
 		if !k.known(subject, err) {
 			return
 		}

@@ -189,7 +189,8 @@ func addressOf(w *admission.ValidatingWebhook) (address, name string) {
 // asksAbout reports whether rules match one of the operations on a signed kind, in any version.
 func (k *checkup) asksAbout(list []admission.RuleWithOperations, operations ...admission.OperationType) bool {
 	return slices.ContainsFunc(k.served, func(m *meta.RESTMapping) bool {
-		return slices.ContainsFunc(operations, func(o admission.OperationType) bool { return rules.Match(list, about(m, o)) })
+		return slices.ContainsFunc(operations,
+			func(o admission.OperationType) bool { return rules.Match(list, about(m, o)) })
 	})
 }
 

@@ -105,7 +105,8 @@ const hintReplace = "promote.updates does not permit a replacement: remove the s
 // that ignores case cannot hold both.
 func (s *Signed) inTheWay(to string) (same bool, problem string) {
 	if other, part := s.paths.clash(to); other != "" {
-		return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other, part)
+		return false, fmt.Sprintf("%s exists already, which some file systems treat as the same name as %s", other,
+			part)
 	}
 	for dir := path.Dir(to); dir != "."; dir = path.Dir(dir) {
 		if s.files[dir] {
