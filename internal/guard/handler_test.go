@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -266,6 +268,18 @@ func TestMessage(t *testing.T) {
 		"it holds control characters: %q", message)
 	expect.That(t, strings.HasSuffix(message, "have the change reviewed and signed"),
 		"it does not end with what to do: %q", message)
+}
+
+// TestMessageIsBounded: a long text is cut before it is escaped, and costs no more than a short one.
+func TestMessageIsBounded(t *testing.T) {
+	d := &guard.Decision{Operation: "DELETE", User: strings.Repeat("\x7f", 4<<20), Reason: guard.ReasonDeleted}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text := d.Summary()
+	guard.LogDecision(slog.New(slog.DiscardHandler), d, time.Second)
+	runtime.ReadMemStats(&after)
+	allocated := after.TotalAlloc - before.TotalAlloc
+	expect.That(t, len(text) <= 1<<10 && allocated < 6<<20, "%d bytes from %d allocated ones", len(text), allocated)
 }
 
 // TestObserved: every answer is reported, with the user and the verified facts.

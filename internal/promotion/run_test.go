@@ -261,6 +261,8 @@ func TestRun(t *testing.T) {
 			want: []string{"signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
 		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promotion.Job) { j.KeepGoing = true },
 			want: []string{"signed/b.yaml", "unsigned/c.yaml malformed", "unsigned/a.yaml " + sign.ReasonSignaturePresent}, asked: [2]int{1, 1}, written: true, leftOut: 2},
+		{name: "what only a file that is left out excludes", files: map[string]string{"unsigned/A.yaml": sealed}, change: func(j *promotion.Job) { j.KeepGoing = true },
+			want: []string{"signed/a.yaml", "signed/b.yaml", "unsigned/A.yaml " + sign.ReasonSignaturePresent}, asked: [2]int{1, 1}, written: true, leftOut: 1},
 		{name: "a review refuses all", change: func(j *promotion.Job) {
 			j.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) {
 				return nil, refuse("unsigned/a.yaml")

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -468,6 +469,34 @@ func TestKindsAreIndependent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCountBeforeTheList: a kind that was not served has no count until its objects are listed.
+func TestCountBeforeTheList(t *testing.T) {
+	s, api := serve(t)
+	s.put("a", nil)
+	served := s.versions
+	s.versions = nil
+	var lists atomic.Bool
+	var refused atomic.Int32
+	s.refuse = func(r *http.Request) (int, <-chan struct{}) {
+		if limit := r.URL.Query().Get("limit"); limit == "" || limit == "1" || lists.Load() {
+			return 0, nil
+		}
+		refused.Add(1)
+		return http.StatusInternalServerError, nil
+	}
+	store := cluster.NewStore(t.Context(), api, func(error) {})
+	_, err := store.Count(t.Context(), kind, "x")
+	expect.Error(t, err, "does not serve this kind")
+	s.mu.Lock()
+	s.versions = served
+	s.mu.Unlock()
+	eventually(t, "a list that fails", func() bool { return refused.Load() > 1 })
+	_, err = store.Count(t.Context(), kind, "x")
+	expect.Error(t, err, "does not serve this kind")
+	lists.Store(true)
+	eventually(t, "a count", func() bool { n, err := store.Count(t.Context(), kind, "x"); return n == 1 && err == nil })
 }
 
 // TestWatchEnds: after a watch ended, all objects of the kind are read again, because their contents
