@@ -114,7 +114,7 @@ func leaves(parts []token, nesting int) (all [][]token) {
 	return [][]token{parts}
 }
 
-// isNegated reports whether a part excludes what it names.
+// isNegated reports whether a part excludes the texts in it.
 func isNegated(part []token) bool {
 	not := 0
 	for _, t := range part {

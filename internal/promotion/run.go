@@ -93,7 +93,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	return r.result, err
 }
 
-// run is a run and what it read of the source commit.
+// run is a run, with the parts of the source commit that it read.
 type run struct {
 	Job
 	result *Result
