@@ -2,6 +2,7 @@ package kyverno_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,4 +49,14 @@ func TestAlternativesWork(t *testing.T) {
 	for _, f := range e.Bounds() {
 		expect.That(t, len(f.Namespaces) == 0, "a bound of nothing")
 	}
+}
+
+// TestManyConditions: of many entries of spec.conditions, each filter of a long match is compared with a few.
+func TestManyConditions(t *testing.T) {
+	filter := "    - resources: {kinds: [Pod], names: [web]}\n"
+	condition := "    - {key: '{{ request.object.metadata.name }}', operator: Equals, value: web}\n"
+	e := kyverno.Read(document(t, "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec:\n  match:\n    any:\n"+
+		strings.Repeat(filter, 500)+"  conditions:\n    all:\n"+strings.Repeat(condition, 500)))
+	filters := slices.Concat(e.Alternatives(wildcard.NewMeter())...)
+	expect.That(t, len(filters) > 1000 && len(filters) < 5000, "there are %d filters", len(filters))
 }

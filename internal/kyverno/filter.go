@@ -228,12 +228,21 @@ func excludeEachOther(work *wildcard.Meter, all []SelectorExpression) bool {
 	if slices.ContainsFunc(all, is("DoesNotExist")) {
 		return i >= 0 || slices.ContainsFunc(all, is("Exists"))
 	}
-	return i >= 0 && !slices.ContainsFunc(all[i].Values, func(value Located) bool {
-		return !work.Spend(len(all)) || !slices.ContainsFunc(all, func(e SelectorExpression) bool {
-			listed := slices.Contains(Texts(e.Values), value.Text)
-			return e.Operator == "In" && !listed || e.Operator == "NotIn" && listed
+	if i < 0 {
+		return false
+	}
+	left := Texts(all[i].Values)
+	for _, e := range all {
+		values := Texts(e.Values)
+		if !work.Spend(len(left) * len(values)) {
+			return false
+		}
+		left = slices.DeleteFunc(left, func(value string) bool {
+			isListed := slices.Contains(values, value)
+			return e.Operator == "In" && !isListed || e.Operator == "NotIn" && isListed
 		})
-	})
+	}
+	return len(left) == 0
 }
 
 // keys returns the sorted keys of the labels with their paths.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
 )
 
@@ -107,11 +108,17 @@ func constant(entry any) (message, hint string) {
 		return "an operation never equals a list", "write the operator AnyIn"
 	}
 	texts := slices.Collect(textsIn(tree["value"]))
-	if message, hint = noOperation(texts); message == "" && len(texts) == 1 && strings.ContainsAny(texts[0], ", ") {
+	if message, hint = noOperation(texts); message == "" && len(texts) == 1 && listed.MatchString(texts[0]) {
 		return fmt.Sprintf("%q is no operation of a request", texts[0]), "write a list, such as [CREATE, UPDATE]"
 	}
 	return message, hint
 }
+
+// listed matches several words in a text that is neither a variable nor a list in JSON.
+var listed = regexp.MustCompile(`^\w+(?:[, ]+\w+)+$`)
+
+// maxRequired limits the filters of [Exception.required], because each filter of the match is compared with them.
+const maxRequired = 8
 
 // property matches a variable with one property of the object, or with the operation.
 var property = regexp.MustCompile(
@@ -141,10 +148,14 @@ func (e *Exception) required() (filters []Filter, operations []string) {
 		case "kind":
 			f.Kinds = texts
 		case "operation":
-			operations = Texts(texts)
+			if !slices.ContainsFunc(texts, func(text Located) bool { return wildcard.In(text.Text) }) {
+				operations = Texts(texts)
+			}
 			continue
 		}
-		filters = append(filters, f)
+		if len(filters) < maxRequired && !isOfSubresource(f) {
+			filters = append(filters, f)
+		}
 	}
 	return filters, operations
 }

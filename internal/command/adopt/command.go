@@ -79,7 +79,7 @@ func New(streams cli.Streams) *cobra.Command {
 	flags.StringVar(&o.config, "config", "", "configuration `file` (default: "+config.Name+
 		" of the repository, which adopt writes if it is missing)")
 	flags.StringVar(&o.namespace, "exception-namespace", "", "namespace of exceptions that state none")
-	flags.StringArrayVar(&o.expiryKeys, "expiry-key", nil,
+	flags.StringSliceVar(&o.expiryKeys, "expiry-key", nil,
 		"your own annotation or label of the expiry, a `string` for trust.expiryKeys; can be repeated")
 	flags.StringVar(&o.first, "first-expiry", "30d",
 		"`duration` from now to the first expiry of exceptions without one")

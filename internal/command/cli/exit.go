@@ -60,7 +60,7 @@ func hintOf(err error) string {
 	var usage *UsageError
 	var hinter interface{ Hint() string }
 	switch {
-	case errors.As(err, &hinted):
+	case errors.As(err, &hinted) && hinted.Hint != "":
 		return hinted.Hint
 	case errors.As(err, &usage) && usage.Hint != "":
 		return usage.Hint

@@ -43,6 +43,9 @@ func placeOf(said, path string, within bool) place {
 		if whole, err = filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
 			return p
 		}
+		if folder, err := os.Stat(whole); err != nil || !folder.IsDir() {
+			return p
+		}
 		whole = filepath.Join(whole, filepath.Base(path))
 	}
 	p.path, _ = filepath.Abs(whole) // fails only without a working directory
