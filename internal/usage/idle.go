@@ -100,9 +100,12 @@ func (r *Reports) scanned(o *observed, ref kyverno.Ref) (oldest int64, why strin
 	name := strings.TrimSpace(ref.Kind.Text + " " + ref.Name.Text)
 	switch {
 	case len(results.scanned) > 0:
+		if place := results.unscanned(o); place != "" {
+			return 0, name + " reports on requests only in " + place
+		}
 	case results.skipped:
 		return 0, "the background scans of " + name + " end before the exceptions: its rules are skipped, or fail"
-	case results.requests:
+	case len(results.requests) > 0:
 		return 0, name + " reports on requests only: it has no background scans"
 	default:
 		return 0, "no report has a result of " + name
@@ -127,6 +130,35 @@ func (r *Reports) scanned(o *observed, ref kyverno.Ref) (oldest int64, why strin
 		}
 	}
 	return oldest, ""
+}
+
+// unscanned returns a namespace of the exception with results of requests and without scans, or "". Scans elsewhere
+// say little then: other people can write reports there.
+func (p *policyResults) unscanned(o *observed) string {
+	for _, s := range o.Scopes {
+		candidates := s.Namespaces
+		if slices.ContainsFunc(candidates, wildcard.In) {
+			candidates = slices.Sorted(maps.Keys(p.requests))
+		}
+		for _, namespace := range candidates {
+			if p.requests[namespace] && s.has(namespace) && !p.scans(namespace) {
+				return namespace
+			}
+		}
+	}
+	return ""
+}
+
+// scans reports whether a background scan came to the exceptions for a resource of a namespace.
+func (p *policyResults) scans(namespace string) bool {
+	for _, kinds := range p.scanned {
+		for _, k := range kinds {
+			if _, seen := k.oldest[namespace]; seen {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rules returns the names of the rules as the policy has them, and [""] for policies.kyverno.io. A

@@ -118,8 +118,8 @@ type skip struct {
 type policyResults struct {
 	// scanned has the times of background scans that came to the exceptions, by rule and kind of resource.
 	scanned  map[string]map[ofKind]*scans
-	requests bool // there are results of requests
-	skipped  bool // there are scans that did not come to the exceptions
+	requests map[string]bool // the namespaces with results of requests
+	skipped  bool            // there are scans that did not come to the exceptions
 }
 
 // scans are the results for one kind of resource.
@@ -158,7 +158,7 @@ func NewReports(exceptions []Exception) *Reports {
 		}
 		r.exceptions, r.names[e.Identity.Name] = append(r.exceptions, o), true
 		for _, ref := range e.Read.Refs {
-			r.named[ref.Key()] = &policyResults{scanned: map[string]map[ofKind]*scans{}}
+			r.named[ref.Key()] = &policyResults{scanned: map[string]map[ofKind]*scans{}, requests: map[string]bool{}}
 		}
 	}
 	return r
@@ -229,7 +229,7 @@ func keyOf(result *Result) (key kyverno.PolicyKey, known bool) {
 // not met, or that fails, is skipped before.
 func (p *policyResults) add(result *Result, resource Resource) {
 	if result.Properties.Process == onRequests {
-		p.requests = true
+		p.requests[resource.place()] = true
 		return
 	}
 	if !slices.Contains([]string{"pass", "fail", "warn"}, result.Result) && result.Properties.Exceptions == "" {
