@@ -19,8 +19,8 @@ const (
 var neverMatchesCheck = check{
 	Title: "Effect",
 	About: "Finds an exception, or a part of one, that has no effect in Kyverno:\n\n" +
-		"- A filter contradicts itself or `spec.conditions`, lists namespaces for a kind without one, or names that no " +
-		"resource has.\n" +
+		"- A filter contradicts itself or `spec.conditions`, lists namespaces for a kind without one, or names that " +
+		"no resource has.\n" +
 		"- With `--policies`: no named rule is about the kinds, names or namespaces of the filter, or all exclude " +
 		"them. A rule about `Pod/exec` is not about Pods, and a Policy is about its own namespace.\n" +
 		"- A match condition compares a name with a pattern, a bool with a text, or reads a field that objects do " +

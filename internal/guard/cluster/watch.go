@@ -77,7 +77,8 @@ func (f *feed) list(ctx context.Context, _ metav1.ListOptions) (runtime.Object, 
 	where, err := f.find(ctx)
 	if err == nil {
 		var version string
-		version, err = f.api.eachPage(ctx, where, metav1.ListOptions{FieldSelector: f.field}, f.onlyMetadata, func(o *unstructured.Unstructured) {
+		of := metav1.ListOptions{FieldSelector: f.field}
+		version, err = f.api.eachPage(ctx, where, of, f.onlyMetadata, func(o *unstructured.Unstructured) {
 			if f.onlyMetadata { // all stay in memory until the last page
 				o.SetAnnotations(nil)
 				o.SetManagedFields(nil)
