@@ -35,6 +35,14 @@ type Config struct {
 	doc *exception.Document
 }
 
+// PolicyPaths returns the paths of the Kyverno policies: those of a flag, or else the configured folder.
+func (c *Config) PolicyPaths(paths []string) []string {
+	if len(paths) == 0 && c.Directories.Policies != "" {
+		return []string{filepath.Join(c.Dir, filepath.FromSlash(c.Directories.Policies))}
+	}
+	return paths
+}
+
 // Load reads the configuration at path, or a trust policy, which has no sections. An empty path
 // gives an empty configuration. A file larger than [exception.MaxDocument] bytes is an error. An
 // unknown key, and a missing value or one with the wrong type or range, is a

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/pkg/exception"
 )
@@ -93,13 +91,11 @@ func (r *Reports) Judge(results []Result) {
 
 // KeyOf returns the policy of an object in the form in which exceptions name it.
 func KeyOf(p map[string]any) kyverno.PolicyKey {
-	text := func(path ...string) string {
-		text, _, _ := unstructured.NestedString(p, path...) // "" if it is not a string
-		return text
-	}
-	group, _, _ := strings.Cut(text("apiVersion"), "/")
-	key := kyverno.PolicyKey{Group: group, Kind: text("kind"), Name: text("metadata", "name")}
-	if namespace := text("metadata", "namespace"); group == exception.KyvernoGroup && kyverno.HasRules(key.Kind) {
+	metadata, _ := p["metadata"].(map[string]any)
+	text := func(of map[string]any, key string) string { value, _ := of[key].(string); return value }
+	group, _, _ := strings.Cut(text(p, "apiVersion"), "/")
+	key := kyverno.PolicyKey{Group: group, Kind: text(p, "kind"), Name: text(metadata, "name")}
+	if namespace := text(metadata, "namespace"); group == exception.KyvernoGroup && kyverno.HasRules(key.Kind) {
 		if key.Kind != "ClusterPolicy" && namespace != "" {
 			key.Name = namespace + "/" + key.Name
 		}

@@ -239,7 +239,7 @@ func (o *options) options(cmd *cobra.Command, now time.Time) (out *adopt.Options
 		return nil, nil, err
 	}
 	unread := &cli.Report{}
-	out.Shape.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), unread)
+	out.Shape.Policies = cli.Policies(cfg.PolicyPaths(nil), unread)
 	for _, r := range unread.Results() {
 		notes = append(notes, fmt.Sprintf("directories.policies: %s:%d: %s", r.File, r.Line, r.Message))
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/polex-dev/polex/internal/command/cli"
 	"github.com/polex-dev/polex/internal/command/clusterread"
-	"github.com/polex-dev/polex/internal/command/shapeconfig"
 	"github.com/polex-dev/polex/internal/command/trustflags"
 	"github.com/polex-dev/polex/internal/config"
 	"github.com/polex-dev/polex/internal/git"
@@ -55,7 +54,7 @@ func (r *run) prepare() error {
 	if err := git.CheckRevision(r.ref); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	r.statements, r.policies = cfg.Statements, shapeconfig.PolicyPaths(cfg, r.policies)
+	r.statements, r.policies = cfg.Statements, cfg.PolicyPaths(r.policies)
 	r.signed = path.Clean(filepath.ToSlash(cmp.Or(cfg.Directories.Signed, "signed")))
 	r.unsigned = path.Clean(filepath.ToSlash(cmp.Or(cfg.Directories.Unsigned, "unsigned")))
 	r.now = r.streams.Now().UTC().Truncate(time.Second)

@@ -61,7 +61,7 @@ func (o *options) load(cmd *cobra.Command, streams cli.Streams, format *cli.Form
 		return nil, err
 	}
 	r.report = &cli.Report{Tool: "polex-request", Done: "drafted", Reasons: reasons(r.config)}
-	r.config.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, o.policies), r.report)
+	r.config.Policies = cli.Policies(cfg.PolicyPaths(o.policies), r.report)
 	if len(o.resources) > 0 {
 		r.objects = slices.Collect(cli.Documents(o.resources, r.report, cli.Warn))
 		r.config.Resources = shape.ReadResources(r.objects)

@@ -2,7 +2,6 @@
 package shapeconfig
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,15 +84,6 @@ func Config(cfg *config.Config, flags *pflag.FlagSet) (shape.Config, error) {
 		return shape.Config{}, &cli.UsageError{Err: err}
 	}
 	return c, nil
-}
-
-// PolicyPaths returns the paths of the Kyverno policies: those of a flag, or else the configured
-// folder.
-func PolicyPaths(cfg *config.Config, paths []string) []string {
-	if len(paths) == 0 && cfg.Directories.Policies != "" {
-		return []string{filepath.Join(cfg.Dir, filepath.FromSlash(cfg.Directories.Policies))}
-	}
-	return paths
 }
 
 // Checker makes the checker of a configuration. An invalid one is a [cli.UsageError].

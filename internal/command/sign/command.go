@@ -169,7 +169,7 @@ func (o *options) prepare(cmd *cobra.Command, trusted *trustflags.Flags) (*run, 
 	r := &run{options: o, config: cfg, report: &cli.Report{Tool: "polex-sign", Done: "signed",
 		Reasons: slices.Concat(promotion.Reasons(), review.Reasons(), verify.Reasons(), sign.Reasons(),
 			shapeconfig.Reasons(shapes), ownReasons())}}
-	shapes.Policies = cli.Policies(shapeconfig.PolicyPaths(cfg, nil), r.report)
+	shapes.Policies = cli.Policies(cfg.PolicyPaths(nil), r.report)
 	if r.checks.Shape, err = shapeconfig.Checker(shapes); err != nil {
 		return nil, err
 	}

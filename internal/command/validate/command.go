@@ -190,7 +190,7 @@ func (r *run) validate(ctx context.Context, paths []string) error {
 // If no flag names the live exceptions and waiting is not nil, they come from waiting. polex-verify
 // rejects the unreadable ones of those.
 func (r *run) readContext(waiting *queue, since *changed.Since) (err error) {
-	setting, policies := "--policies", shapeconfig.PolicyPaths(r.cfg, r.policies)
+	setting, policies := "--policies", r.cfg.PolicyPaths(r.policies)
 	if len(r.policies) == 0 {
 		setting = "directories.policies of the configuration"
 	}
