@@ -42,6 +42,8 @@ type Rule struct {
 	// PodSecurity means that the rule checks a profile of the Pod Security Standards. An exception
 	// can then name controls. Baseline means that it does not check the profile restricted.
 	PodSecurity, Baseline bool
+	// Spares are the controls that such a rule excludes as a whole: of Pods, or with images of containers.
+	Spares []Control
 	// Early means that the rule verifies images or mutates. Such a rule runs before the API server
 	// has generated a name from generateName.
 	Early bool
@@ -171,6 +173,15 @@ func (r ruleTree) rule(name string, controllers []string) Rule {
 	}
 	slices.Sort(rule.names)
 	rule.names = slices.Compact(rule.names)
+	excluded, _ := podSecurity["exclude"].([]any)
+	for _, item := range excluded {
+		entry, _ := item.(map[string]any)
+		images := manifest.Words(entry["images"])
+		name, _ := entry["controlName"].(string)
+		if entry["restrictedField"] == nil && (len(images) == 0 || slices.Contains(images, "*")) {
+			rule.Spares = append(rule.Spares, Control{Name: name, Images: make([]Located, len(images))})
+		}
+	}
 	entries, _ := r.tree["context"].([]any)
 	for _, item := range entries {
 		entry, _ := item.(map[string]any)

@@ -252,6 +252,13 @@ func inBoth(field string) *regexp.Regexp {
 	return exactly(`spec\.securityContext\.` + field + "|" + containers + `securityContext\.` + field)
 }
 
+// SparesControl reports whether a rule excludes all of a control itself.
+func (r *Rule) SparesControl(c Control) bool {
+	return slices.ContainsFunc(r.Spares, func(one Control) bool {
+		return one.Name == c.Name && (len(one.Images) > 0) == (len(c.Images) > 0)
+	})
+}
+
 // Unchecked returns the reason why no rule checks what an entry of podSecurity allows, or "".
 // baseline means that the rules check the profile baseline alone.
 func (c Control) Unchecked(baseline bool) string {

@@ -176,7 +176,8 @@ func (s *subject) misses(why *kyverno.Miss, others []string) {
 func (s *subject) uselessParts() {
 	work := wildcard.NewMeter()
 	var baseline, more, images, values, unknown bool
-	var idle []kyverno.Ref // their policies read none of the listed parts
+	spared := slices.Clone(s.PodSecurity) // the controls that every rule excludes itself
+	var idle []kyverno.Ref                // their policies read none of the listed parts
 	for _, ref := range s.Refs {
 		policies, reads := s.config.Policies.Find(ref), false
 		for _, p := range policies {
@@ -188,6 +189,9 @@ func (s *subject) uselessParts() {
 			idle = append(idle, ref)
 		}
 		for _, r := range s.config.Policies.Rules(work, ref) {
+			if r.PodSecurity {
+				spared = slices.DeleteFunc(spared, func(c kyverno.Control) bool { return !r.SparesControl(c) })
+			}
 			baseline, more = baseline || r.PodSecurity && r.Baseline, more || r.PodSecurity && !r.Baseline
 		}
 	}
@@ -197,6 +201,10 @@ func (s *subject) uselessParts() {
 	for _, control := range s.PodSecurity {
 		if why := control.Unchecked(baseline && !more); why != "" && (baseline || more) {
 			s.find(ReasonNeverMatches, control.Path, "remove the entry, or name what the rule checks", "%s", why)
+		} else if (baseline || more) && slices.ContainsFunc(spared,
+			func(c kyverno.Control) bool { return slices.Equal(c.Path, control.Path) }) {
+			s.find(ReasonNeverMatches, control.Path, "remove the entry, or name what the rule checks",
+				"the rule excludes the control %q itself", control.Name)
 		}
 	}
 	for _, part := range []struct {

@@ -195,6 +195,14 @@ var neverCases = []change{
 	{name: "the field of the control", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest}}")),
 		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces, restrictedField: spec.hostNetwork, values: ['true']}"},
 
+	{name: "a control that the rule excludes", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest, exclude: [{controlName: Host Namespaces}]}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces}", want: dead("20 never-matches spec.podSecurity[0]")},
+	{name: "a field that the rule excludes", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest, exclude: [{controlName: Host Namespaces, restrictedField: spec.hostNetwork, values: ['true']}]}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces}"},
+	{name: "a control of Pods that it excludes, for containers", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest, exclude: [{controlName: Seccomp}]}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Seccomp, images: ['example.com/*']}"},
+	{name: "another control that it excludes", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest, exclude: [{controlName: Sysctls}]}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces}"},
 	// Labels within one exception.
 	{name: "a label and without its value", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        selector: {matchLabels: {app: web}, matchExpressions: [{key: app, operator: NotIn, values: [web, api]}]}", want: dead("19 never-matches spec.match.any[0].resources.selector")},
 	{name: "a label and without it", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        selector: {matchExpressions: [{key: app, operator: Exists}, {key: app, operator: DoesNotExist}]}", want: dead("19 never-matches spec.match.any[0].resources.selector")},
