@@ -82,6 +82,8 @@ type Control struct {
 }
 
 // Texts returns texts without their paths.
+//
+//go:noinline
 func Texts(all []Located) []string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -178,6 +180,7 @@ type node struct {
 	key   any
 }
 
+//go:noinline
 func (n node) path() exception.Path { return n.in.With(n.key) }
 
 // object is a mapping with its path.
@@ -186,6 +189,7 @@ type object struct {
 	path exception.Path
 }
 
+//go:noinline
 func (f object) at(key string) node { return node{f.tree[key], f.path, key} }
 
 func (r *reader) misread(f node, expected string) {

@@ -113,6 +113,8 @@ func (f *Filter) CoversNamespaces() bool {
 }
 
 // Named returns the texts of names and of name.
+//
+//go:noinline
 func (f *Filter) Named() []Located {
 	if f.Name.Text == "" {
 		return f.Names

@@ -102,6 +102,7 @@ type fieldPath struct {
 // maxSteps is the number of fields that are read, more than any known field has.
 const maxSteps = 4
 
+//go:noinline
 func (p *fieldPath) step(i int) string {
 	if i < len(p.steps) {
 		return p.steps[i]

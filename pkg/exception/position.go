@@ -27,7 +27,10 @@ func (p Position) String() string {
 // Path leads to a value of a document: the keys (string) and indexes (int) from the root.
 type Path []any
 
-// With returns a copy of the path with one more step.
+// With returns a copy of the path with one more step. Like other small functions with many callers, it is not
+// inlined, because polex-validate has a limit on its size (test/size).
+//
+//go:noinline
 func (p Path) With(step any) Path {
 	longer := make(Path, len(p), len(p)+1)
 	copy(longer, p)

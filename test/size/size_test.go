@@ -20,7 +20,7 @@ var shipped = []struct {
 	command, argument string
 	most              int64
 }{
-	{"polex-validate", "--version", 12.1e6},
+	{"polex-validate", "--version", 12e6},
 	{"polex-verify", "--version", 16e6},
 	{"polex-sign", "--version", 27e6},
 	{"polex-prune", "--version", 13e6},
