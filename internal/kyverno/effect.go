@@ -189,6 +189,9 @@ func (m *Miss) Describe() (message, hint string) {
 		return fmt.Sprintf("%s excludes the %s %s, so it needs no exception there", m.By, field, mine), hint
 	case strings.HasSuffix(field, "elector"):
 		return fmt.Sprintf("the requirements for the label %s exclude each other", mine), "remove one of them"
+	case impossible && field == "kinds":
+		return fmt.Sprintf("no kind is one of %s: Kubernetes has no API group core", mine),
+			fmt.Sprintf("write %q", strings.TrimPrefix(m.Side[0][0], "core/"))
 	case impossible:
 		return fmt.Sprintf("no resource has one of the %s %s", field, mine), "write " + field + " as in the cluster: " +
 			"lower-case letters, digits and dashes, no variables, and one name in each entry"
@@ -316,6 +319,10 @@ func (f *Filter) impossible(isSubdomain func() bool) *Miss {
 			(of.never != notInSubdomain || isSubdomain()) {
 			return &Miss{Field: "impossible " + of.field, Side: [2][]string{Texts(of.list)}, At: f}
 		}
+	}
+	if kinds := f.selectors(); len(kinds) > 0 && !slices.ContainsFunc(kinds,
+		func(k KindSelector) bool { return k.Group != "core" }) { // the group of Pods is ""
+		return &Miss{Field: "impossible kinds", Side: [2][]string{Texts(f.Kinds)}, At: f}
 	}
 	return nil
 }

@@ -55,12 +55,14 @@ var (
 		`(?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
 	constants = regexp.MustCompile(`(?:^|[(!&|] )("(?:[^"]*\{\{[^"]*|(?:\w*[oO]bject|request)\.[\w.]+)" ` +
 		`[!=]= "[^"]*")`)
+	requires    = regexp.MustCompile(`^[^()]+ == "[^"]*"$`)
 	ofNamespace = regexp.MustCompile(`^object \. metadata \. namespace (?:==|in|\. \w+With) `)
 	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
-// Mistakes returns the mistakes in a match condition that polex recognises.
-func Mistakes(condition string) (all []Mistake) {
+// Mistakes returns the mistakes in a match condition that polex recognises. kinds are those that the exception is
+// about; nil: it is not known.
+func Mistakes(condition string, kinds []Located) (all []Mistake) {
 	work := wildcard.NewMeter()
 	parts, err := tokens(work, condition)
 	if err != nil || len(condition) > maxExpression {
@@ -69,7 +71,7 @@ func Mistakes(condition string) (all []Mistake) {
 	for _, part := range leaves(parts, maxNesting) {
 		found := mistakesInTexts(written(part, strconv.Quote), strings.Contains(condition, "Role"))
 		for i, t := range part {
-			if m := misspelt(part, i); t.kind == word && m.Message != "" {
+			if m := misspelt(part, i, kinds); t.kind == word && m.Message != "" {
 				found = append(found, m)
 			}
 		}
@@ -87,6 +89,17 @@ func Mistakes(condition string) (all []Mistake) {
 	if slices.Contains(joined, `object . kind == "Namespace"`) && slices.ContainsFunc(joined, ofNamespace.MatchString) {
 		all = append(all, Mistake{IsSure: true, Message: "a Namespace has no object.metadata.namespace, so the " +
 			"condition is an error for it", Hint: "compare object.metadata.name"})
+	}
+	for _, part := range joined {
+		excludes := strings.Replace(part, " == ", " != ", 1)
+		if requires.MatchString(part) && slices.Contains(joined, excludes) {
+			all = append(all, Mistake{IsSure: true, Hint: "remove one of the two", Message: fmt.Sprintf(
+				"the condition requires %s and excludes it", asWritten.Replace(part))})
+		}
+	}
+	if both := eitherIsTrue(parts, maxNesting); both != "" {
+		all = append(all, Mistake{IsWider: true, Message: both + " holds for every object",
+			Hint: "write && and not ||"})
 	}
 	if open := leftOpen(parts, maxNesting); open != "" {
 		all = append(all, Mistake{IsWider: true, Message: fmt.Sprintf("&& binds stronger than ||, so the alternative "+
@@ -185,11 +198,11 @@ func mistakesInTexts(text string, ofRoles bool) (all []Mistake) {
 }
 
 // misspelt returns the mistake in a path that begins at a word, or in the field that the word is.
-func misspelt(parts []token, i int) Mistake {
+func misspelt(parts []token, i int, kinds []Located) Mistake {
 	isField := i > 1 && parts[i-1].is(".") && parts[i-2].text != "request" // of a custom resource
 	if t := parts[i].text; (t == "object" || t == "oldObject") && !isField {
 		p := pathFrom(parts, i)
-		return misspeltField(p.step(0), p.step(1))
+		return misspeltField(p.step(0), p.step(1), kinds)
 	}
 	at := func(j int) token { // before the word, without the sign of an optional field
 		if j = i - j; j > 0 && parts[i-1].is("?") {
@@ -210,9 +223,11 @@ func misspelt(parts []token, i int) Mistake {
 	return Mistake{}
 }
 
-// misspeltField returns the mistake in the first two fields of an object that something reads.
-func misspeltField(top, below string) Mistake {
+// misspeltField returns the mistake in the first two fields that something reads of an object of some kinds.
+func misspeltField(top, below string, kinds []Located) Mistake {
 	switch {
+	case top == "spec":
+		return mislaid(below, kinds)
 	case top == "metadata" && below != "" && !slices.Contains(metadataFields, below):
 		return Mistake{IsSure: true, Message: fmt.Sprintf("no object has metadata.%s", below),
 			Hint: cmp.Or(exception.Nearest(below, metadataFields), "read name, namespace, labels or annotations")}
@@ -229,6 +244,75 @@ func misspeltField(top, below string) Mistake {
 	}
 	return Mistake{}
 }
+
+// Fields of the spec of a Pod alone, and of its controllers alone.
+var (
+	ofPod = []string{"containers", "initContainers", "ephemeralContainers", "hostNetwork", "hostPID", "hostIPC",
+		"volumes", "securityContext", "serviceAccountName", "nodeName", "nodeSelector", "tolerations"}
+	ofController = []string{"template", "jobTemplate", "replicas"}
+)
+
+// mislaid returns the mistake in a field of spec that Pods have and their controllers do not, or the other way round.
+// A Job of an unknown group may be another one.
+func mislaid(field string, kinds []Located) Mistake {
+	pods, controllers := true, true
+	for _, k := range kinds {
+		kind := ParseKind(k.Text)
+		group, known := manifest.PodControllers[kind.Kind]
+		pods = pods && kind.Kind == "Pod" && kind.Subresource == ""
+		controllers = controllers && known && (kind.Group == group || kind.Group == "*" && kind.Kind != "Job")
+	}
+	var hint string
+	switch {
+	case len(kinds) == 0:
+		return Mistake{}
+	case pods && slices.Contains(ofController, field):
+		hint = "read a field of the Pod, such as spec.hostNetwork"
+	case controllers && slices.Contains(ofPod, field):
+		hint = "read the field of the template, spec.template.spec." + field
+	default:
+		return Mistake{}
+	}
+	message := fmt.Sprintf("a %s has no field spec.%s", ParseKind(kinds[0].Text).Kind, field)
+	return Mistake{IsSure: true, Message: message, Hint: hint}
+}
+
+// eitherIsTrue returns two alternatives of which one is always true, such as a != 'x' || a != 'y', or "".
+func eitherIsTrue(parts []token, nesting int) string {
+	if inner, ok := unwrapped(parts); ok && nesting > 0 {
+		return eitherIsTrue(inner, nesting-1)
+	}
+	if len(split(parts, "?", 2)) > 1 || nesting == 0 {
+		return ""
+	}
+	pieces := split(parts, "||", -1)
+	excluded := map[string]string{} // alternatives that exclude one value, by the field
+	for _, one := range pieces {
+		end := len(one) - 1
+		if end < 2 || !one[end-1].is("!=") || one[end].kind != literal || len(split(one, "&&", 2)) > 1 {
+			continue
+		}
+		field, text := written(one[:end], strconv.Quote), written(one, inQuotes)
+		if other := excluded[field]; other != "" && other != text {
+			return asWritten.Replace(other + " || " + text)
+		}
+		excluded[field] = text
+	}
+	if len(pieces) == 1 {
+		pieces = split(parts, "&&", -1)
+	}
+	for _, one := range pieces {
+		if len(pieces) == 1 {
+			break
+		}
+		if both := eitherIsTrue(one, nesting-1); both != "" {
+			return both
+		}
+	}
+	return ""
+}
+
+func inQuotes(text string) string { return "'" + text + "'" }
 
 // asWritten removes the spaces between parts that people do not write.
 var asWritten = strings.NewReplacer(" . ", ".", " ( ", "(", "( ", "(", " )", ")", " ,", ",", "! ", "!")
@@ -256,7 +340,7 @@ func leftOpen(parts []token, nesting int) string {
 	closed, open := false, ""
 	for _, one := range alternatives {
 		if _, grouped := unwrapped(one); !hasNamespace(one) && !grouped {
-			open = cmp.Or(open, asWritten.Replace(written(one, func(text string) string { return "'" + text + "'" })))
+			open = cmp.Or(open, asWritten.Replace(written(one, inQuotes)))
 		}
 		closed = closed || hasNamespace(one) && len(split(one, "&&", 2)) > 1
 	}

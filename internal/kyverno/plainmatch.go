@@ -173,12 +173,14 @@ func plainFilter(parts []token) []Filter {
 	for i, pattern := range patterns {
 		texts[i].Text = pattern
 	}
-	if slices.ContainsFunc(literals(parts), func(text string) bool { return text == "" || wildcard.In(text) }) &&
-		!strings.Contains(shape, " . matches (") {
+	if slices.ContainsFunc(literals(parts), wildcard.In) && !strings.Contains(shape, " . matches (") {
 		return nil // in conditions, * and ? are plain characters
 	}
 	if label := pathFrom(parts, 0); parts[0].text == "object" && label.isLabel() && isLabel(parts) {
-		return labelFilter(label, parts)
+		return labelFilters(label, parts)
+	}
+	if slices.Contains(literals(parts), "") {
+		return nil
 	}
 	switch path {
 	case "request . userInfo . username":
@@ -242,17 +244,23 @@ func pairs(texts []string) (filters []Filter) {
 	return filters
 }
 
-// labelFilter reads a comparison of one label by == or startsWith.
-func labelFilter(label *fieldPath, parts []token) []Filter {
-	shape, value, key := shapeOf(parts), parts[len(parts)-1], label.key
+// labelFilters reads a comparison of one label by ==, in or startsWith.
+func labelFilters(label *fieldPath, parts []token) (filters []Filter) {
+	shape, key := shapeOf(parts), label.key
 	if len(label.steps) > 2 {
 		key = label.steps[2]
 	}
-	switch {
+	texts := literals(parts)
+	switch last := len(texts) - 1; {
 	case strings.HasSuffix(shape, " == '"):
-		return []Filter{{Selector: &Selector{Labels: map[string]string{key: value.text}}}}
+		texts = texts[last:]
 	case strings.HasSuffix(shape, " . startsWith ( ' )"):
-		return []Filter{{Selector: &Selector{Labels: map[string]string{key: parts[len(parts)-2].text + "*"}}}}
+		texts = []string{texts[last] + "*"}
+	default: // in a list
+		texts = texts[last-strings.Count(shape, "' , "):]
 	}
-	return nil
+	for _, text := range texts {
+		filters = append(filters, Filter{Selector: &Selector{Labels: map[string]string{key: text}}})
+	}
+	return filters
 }

@@ -57,8 +57,8 @@ var (
 
 // PreconditionProblem returns what the conditions of a kyverno.io exception read and Kyverno does not
 // know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable. scanned means that the
-// rules apply in background scans.
-func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool) *Problem {
+// rules apply in background scans. kinds are those that the exception is about.
+func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool, kinds []Located) *Problem {
 	anyOf, _ := e.Preconditions["any"].([]any)
 	allOf, _ := e.Preconditions["all"].([]any)
 	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
@@ -74,7 +74,7 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool) *
 				continue
 			}
 			message, hint := unset(found[1], found[2], isSet, e.Background && scanned)
-			if m := misspeltField(found[3], found[4]); message == "" && strings.HasSuffix(found[2], "bject") {
+			if m := misspeltField(found[3], found[4], kinds); message == "" && strings.HasSuffix(found[2], "bject") {
 				message, hint = m.Message, m.Hint
 			}
 			if message != "" {
@@ -244,6 +244,7 @@ var controlFields = map[string]*regexp.Regexp{
 
 const containers = `spec\.(?:containers|initContainers|ephemeralContainers)\[\*\]\.`
 
+//go:noinline
 func exactly(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
 
 func inContainers(field string) *regexp.Regexp { return exactly(containers + field) }
@@ -257,6 +258,29 @@ func (r *Rule) SparesControl(c Control) bool {
 	return slices.ContainsFunc(r.Spares, func(one Control) bool {
 		return one.Name == c.Name && (len(one.Images) > 0) == (len(c.Images) > 0)
 	})
+}
+
+// Values of the fields that the API server compares with letter case, and the form of capabilities.
+var (
+	exactValues = []string{"true", "false", "RuntimeDefault", "Localhost", "Unconfined", "Default", "Unmasked"}
+	capability  = regexp.MustCompile(`^(?:CAP_.*|[a-z]+(?:_[a-z]+)+)$`)
+)
+
+// Misspelt returns the first value of an entry of podSecurity that no Pod has, or few do, with a hint; or "".
+func (c Control) Misspelt() (wrong, hint string) {
+	for _, value := range Texts(c.Values) {
+		switch right := strings.TrimPrefix(strings.ToUpper(value), "CAP_"); {
+		case c.Name == "Capabilities" && capability.MatchString(value):
+			return value, "write " + right + ": Kyverno compares letter case, and names have no CAP_"
+		case slices.Contains(exactValues, value) || c.Name == "SELinux" || c.Name == "Sysctls":
+		default:
+			i := slices.IndexFunc(exactValues, func(exact string) bool { return strings.EqualFold(exact, value) })
+			if i >= 0 {
+				return value, "write " + exactValues[i] + ": Kyverno compares letter case"
+			}
+		}
+	}
+	return "", ""
 }
 
 // Unchecked returns the reason why no rule checks what an entry of podSecurity allows, or "".

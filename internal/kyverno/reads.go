@@ -118,12 +118,7 @@ func (p *fieldPath) isLabel() bool {
 
 // pathFrom reads the fields after the word at an index. It ignores methods.
 func pathFrom(parts []token, i int) *fieldPath {
-	at := func(j int) token {
-		if j >= 0 && j < len(parts) {
-			return parts[j]
-		}
-		return token{}
-	}
+	at := func(j int) token { return tokenAt(parts, j) }
 	has := at(i-2) == token{word, "has"} && at(i-1).is("(")
 	p := &fieldPath{isPlain: !has && !at(i-1).is(".")}
 	start := i
@@ -152,4 +147,12 @@ func pathFrom(parts []token, i int) *fieldPath {
 		p.key = at(start - 2).text
 	}
 	return p
+}
+
+//go:noinline
+func tokenAt(parts []token, i int) token {
+	if i >= 0 && i < len(parts) {
+		return parts[i]
+	}
+	return token{}
 }

@@ -36,7 +36,7 @@ var neverMatchesCheck = check{
 		if len(s.Unread) > 0 || s.counts[ReasonReachesGuard] > 0 {
 			return // it is not known how Kyverno reads it, or it is refused anyway
 		}
-		if problem := s.PreconditionProblem(s.isSetByRules, s.scanned()); problem != nil {
+		if problem := s.PreconditionProblem(s.isSetByRules, s.scanned(), s.kinds()); problem != nil {
 			s.find(ReasonNeverMatches, problem.Path, problem.Hint, "%s", problem.Message)
 		}
 		work := wildcard.NewMeter()
@@ -47,6 +47,9 @@ var neverMatchesCheck = check{
 			// A condition may have cases that are not for this policy.
 			if miss := kyverno.Contradiction(work, filters); miss != nil && (s.ByMatch || len(alternatives) == 0) {
 				s.misses(miss, nil)
+				if !s.ByMatch {
+					return // one reason is enough for all cases
+				}
 			}
 		}
 		if s.config.Policies == nil || s.config.Policies.Incomplete || len(alternatives) == 0 {
@@ -66,10 +69,11 @@ var neverMatchesCheck = check{
 
 // mistakes reports probable misspellings in match conditions. Some count only for kinds of Kubernetes.
 func (s *subject) mistakes() {
-	custom := slices.ContainsFunc(s.kinds(),
+	kinds := s.kinds()
+	custom := slices.ContainsFunc(kinds,
 		func(k kyverno.Located) bool { return !isListed(builtinKinds, kyverno.ParseKind(k.Text).Kind) })
 	for _, c := range s.conditions() {
-		for _, m := range kyverno.Mistakes(c.Text) {
+		for _, m := range kyverno.Mistakes(c.Text, kinds) {
 			switch {
 			case c.Problem != nil: // for another check
 			case m.IsWider:
@@ -199,6 +203,10 @@ func (s *subject) uselessParts() {
 		return
 	}
 	for _, control := range s.PodSecurity {
+		if wrong, hint := control.Misspelt(); wrong != "" {
+			s.warn(ReasonNeverMatches, control.Path.With("values"), hint, "Pods have %q, if at all, in another form",
+				wrong)
+		}
 		if why := control.Unchecked(baseline && !more); why != "" && (baseline || more) {
 			s.find(ReasonNeverMatches, control.Path, "remove the entry, or name what the rule checks", "%s", why)
 		} else if (baseline || more) && slices.ContainsFunc(spared,

@@ -18,7 +18,10 @@ func about(match string) string {
 var readsImages = celPolicy("ValidatingPolicy", "require-probes", onPodsCEL) +
 	"  validations: [{expression: 'object.spec.containers.all(c, c.image in exceptions.allowedImages)'}]\n"
 
-const inTeam = "object.kind == 'Pod' && object.metadata.namespace == 'team-a'"
+const (
+	inTeam   = "object.kind == 'Pod' && object.metadata.namespace == 'team-a'"
+	onlyTeam = "object.kind == 'Deployment' && object.metadata.namespace == 'team-a'"
+)
 
 // misspelt is a case of a condition with a mistake.
 func misspelt(condition, level string) change {
@@ -161,10 +164,18 @@ var neverCases = []change{
 	misspelt("object.kind == 'Pod' && object.name == 'web' && "+plainScope, " (warning)"),
 	misspelt("request.resource.resource == 'Deployment' && object.kind == 'Deployment' && "+plainScope, " (warning)"),
 	misspelt("object.kind == 'Pod' && has(object.spec.hostnetwork) && "+inTeam, " (warning)"),
-	misspelt("object.spec.template.spec.hostPid && "+inTeam, " (warning)"),
+	misspelt("object.spec.template.spec.hostPid && "+onlyTeam, " (warning)"),
 	misspelt("object.spec.containers.all(c, c.SecurityContext.privileged) && "+inTeam, " (warning)"),
 	misspelt("object.spec.?hostNetwork.orValue(false) == 'true' && "+inTeam, " (warning)"),
-	misspelt("has(object.spec.replicas) && object.spec.replicas == '3' && "+inTeam, " (warning)"),
+	misspelt("has(object.spec.replicas) && object.spec.replicas == '3' && "+onlyTeam, " (warning)"),
+	misspelt("object.spec.?hostNetwork.orValue(false) && "+onlyTeam, ""),
+	misspelt("object.spec.template.spec.hostNetwork && "+inTeam, ""),
+	misspelt("object.metadata.name == 'web' && object.metadata.name != 'web' && "+inTeam, ""),
+	misspelt("object.metadata.?labels.?app.orValue('') == 'a' && object.metadata.?labels[?'app'].orValue('') in ['b', 'c'] && "+inTeam, ""),
+	{name: "a template", of: policies, old: plainScope, new: "object.kind in ['Pod', 'Deployment'] && object.spec.?template.hasValue() && object.metadata.namespace == 'team-a'"},
+	{name: "a Job of somebody else", of: policies, old: plainScope, new: "object.kind == 'Job' && object.spec.?volumes.hasValue() && object.metadata.namespace == 'team-a'"},
+	{name: "a label that is in two lists", of: policies, old: plainScope, new: "object.metadata.?labels.?app.orValue('') in ['a', 'b'] && object.metadata.?labels[?'app'].orValue('') in ['b', 'c'] && " + inTeam},
+	{name: "containers of two names", of: policies, old: plainScope, new: quote("object.spec.containers.all(c, c.name == 'a') && object.spec.containers.all(c, c.name != 'a') && " + inTeam)},
 	{name: "a role may have a star", of: policies, old: plainScope, new: "object.kind == 'ClusterRole' && object.metadata.name == '*'", want: []string{"12 not-proven-narrow spec.matchConditions[0].expression (warning)"}},
 	{name: "labels of any name", of: policies, old: plainScope, new: "object.metadata.?labels[?'hostnetwork'].orValue('') == 'true' && has(object.metadata.labels) && has(object.metadata.labels.nodename) && object.metadata.labels.nodename == 'true' && " + inTeam},
 	{name: "fields of a custom kind", of: policies, old: plainScope, new: "object.kind == 'Thing' && has(object.spec.hostnetwork) && " + plainScope},
@@ -177,6 +188,9 @@ var neverCases = []change{
 	wide(inTeam + " && !has(object.metadata.deletedAt)"),
 	wide(inTeam + " && !(object.metadata.name in ['web-*'])"),
 	wide("object.metadata.name.matches('web*') && " + inTeam),
+	wide(inTeam + " && (object.metadata.name != 'web' || object.metadata.name != 'api')"),
+	{name: "two labels", of: policies, old: plainScope, new: quote("(object.metadata.?labels[?'a'].orValue('') != 'x' || object.metadata.?labels[?'b'].orValue('') != 'y') && " + inTeam)},
+	{name: "exclusions beside something else", of: policies, old: plainScope, new: quote("(has(object.spec.a) && object.metadata.name != 'x' || has(object.spec.a) && object.metadata.name != 'y') && " + onlyTeam)},
 	wide("object.metadata.name == 'web' || object.kind == 'Pod' && object.metadata.namespace == 'team-a'"),
 	wide("object.kind == 'Pod' && (object.metadata.namespace == 'team-a' && object.metadata.name == 'api' || object.metadata.name == 'web')"),
 	{name: "with parentheses", of: policies, old: plainScope, new: "(object.kind == 'Pod' && object.metadata.namespace == 'team-a') || object.metadata.name == 'web'"},
@@ -203,6 +217,13 @@ var neverCases = []change{
 		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Seccomp, images: ['example.com/*']}"},
 	{name: "another control that it excludes", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest, exclude: [{controlName: Sysctls}]}}")),
 		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces}"},
+	{name: "values in another letter case", of: legacy, config: knowing(legacyPolicy("ClusterPolicy", "require-probes", "name: check, "+onPods+", validate: {podSecurity: {level: restricted, version: latest}}")),
+		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces, restrictedField: spec.hostNetwork, values: ['True']}\n" +
+			"  - {controlName: Seccomp, restrictedField: spec.securityContext.seccompProfile.type, values: [Unconfined, unconfined]}\n" +
+			"  - {controlName: Capabilities, images: [example.com/a], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: [NET_ADMIN, cap_net_raw]}\n" +
+			"  - {controlName: SELinux, restrictedField: spec.securityContext.seLinuxOptions.type, values: [true_t, 'TRUE']}",
+		want: []string{"20 never-matches spec.podSecurity[0].values (warning)", "21 never-matches spec.podSecurity[1].values (warning)", "22 never-matches spec.podSecurity[2].values (warning)"}},
+
 	// Labels within one exception.
 	{name: "a label and without its value", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        selector: {matchLabels: {app: web}, matchExpressions: [{key: app, operator: NotIn, values: [web, api]}]}", want: dead("19 never-matches spec.match.any[0].resources.selector")},
 	{name: "a label and without it", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        selector: {matchExpressions: [{key: app, operator: Exists}, {key: app, operator: DoesNotExist}]}", want: dead("19 never-matches spec.match.any[0].resources.selector")},
@@ -249,6 +270,7 @@ var neverCases = []change{
 	constant("{any: [{key: '{ request.object.spec.a }', operator: Equals, value: CREATE}]}", ".any[0]"),
 	constant("{any: [{key: serviceAccountName, operator: Equals, value: a}]}", ".any[0]"),
 	constant("{any: [{key: '{{ request.object.metdata.name }}', operator: Equals, value: a}]}", ""),
+	constant("{any: [{key: '{{ request.object.spec.hostNetwork }}', operator: Equals, value: true}]}", ""),
 	constant("{any: [{key: '{{ request.oldObject.metadata.namee }}', operator: Equals, value: a}]}", ""),
 	{name: "operations", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {all: [{key: '{{ request.operation }}', operator: AnyIn, value: [CREATE, 'UP*']}, {key: \"{{request.operation || 'BACKGROUND'}}\", operator: NotEquals, value: BACKGROUND}]}"},
 	{name: "a key that is a text", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {all: [{key: requested, operator: Equals, value: requested}]}"},

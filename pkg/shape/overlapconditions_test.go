@@ -42,7 +42,7 @@ func TestOverlapsOfConditionsByExample(t *testing.T) {
 		{web, "object.metadata.name == 'web' && object.apiVersion == 'example.com/v1'", ""},
 		{web, "object.metadata.name == 'web' && request.operation == 'CREATE'", ""},
 		{web, "object.metadata.name == 'web' && namespaceObject.metadata.labels.tier == 'gold'", ""},
-		{web, "object.metadata.name == 'web' && object.metadata.?labels.app.orValue('') == 'x'", ""},
+		{web, "object.metadata.name == 'web' && object.metadata.?labels.app.orValue('') == 'x'", "Deployment team-a/web"},
 		{web, "object.metadata['name'] == 'web' && has(object.metadata.labels) && object.metadata.labels['a.b/c'] == 'd'", ""},
 		{web, "object.metadata.name == 'web' && object.metadata.namespace == 'team-b'", ""},
 		{web, "object.metadata.name == 'web' && object.metadata.namespace != 'team-a'", ""},

@@ -103,6 +103,7 @@ var unknownAnnotationCases = []change{
 			`9 unknown-annotation metadata.annotations["polex.dev/start-at"]`, `10 unknown-annotation metadata.annotations["polex.dev/clusters"]`}},
 	{name: "a limit among the properties", of: policies, old: "properties: {", new: "properties: {cluster: test, ",
 		want: []string{"14 unknown-annotation spec.properties.cluster"}},
+	{name: "the label of Kyverno as an annotation", of: legacy, old: "  annotations:\n", new: "  annotations:\n    cleanup.kyverno.io/ttl: 1h\n", want: []string{`7 unknown-annotation metadata.annotations["cleanup.kyverno.io/ttl"]`}},
 	{name: "a key of the team", config: shape.Config{Statements: exception.StatementKeys{"owner": []string{"polex.acme.example/owner"}}}, of: legacy,
 		old: "  annotations:\n", new: "  annotations:\n    polex.acme.example/owner: a\n"},
 }

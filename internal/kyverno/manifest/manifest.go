@@ -126,10 +126,12 @@ func UnknownKeys(d *exception.Document, own []string) []UnknownKey {
 			isDefined := slices.Contains(defined, key)
 			// A label such as cluster is often somebody else's.
 			limit := slices.Contains(limits, key) && (of.kind == "property" || key != "cluster")
+			misplaced := of.kind == "annotation" && key == exception.LabelTTL
 			switch {
 			case len(unknown) == maxUnknown:
 				return unknown
-			case slices.Contains(own, key), isDefined && of.kind == "annotation", !limit && !claims(key, defined):
+			case slices.Contains(own, key), isDefined && of.kind == "annotation",
+				!limit && !misplaced && !claims(key, defined):
 				continue
 			}
 			_, name, _ := strings.Cut(key, "/")
@@ -137,6 +139,8 @@ func UnknownKeys(d *exception.Document, own []string) []UnknownKey {
 			switch {
 			case isDefined:
 				hint = "write it as an annotation"
+			case misplaced:
+				hint = "write it as a label"
 			case limit:
 				hint = "write the annotation " + domain + "/" + key
 			case hint == "":

@@ -68,6 +68,8 @@ func (m *Meter) Fits(pattern, text string) bool {
 }
 
 // Fits is [Meter.Fits] without a limit, for a short text or pattern.
+//
+//go:noinline
 func Fits(pattern, text string) bool { return (&Meter{Left: math.MaxInt}).Fits(pattern, text) }
 
 // FitsAny reports whether a text matches one of the patterns.
@@ -130,6 +132,8 @@ func Only(pattern string) bool {
 }
 
 // In reports whether a pattern has a wildcard.
+//
+//go:noinline
 func In(pattern string) bool { return strings.ContainsAny(pattern, "*?") }
 
 // Overlap reports whether a text exists that matches both patterns. Either may be a plain name. It ignores the case of
