@@ -191,7 +191,7 @@ func (m *Miss) Describe() (message, hint string) {
 		return fmt.Sprintf("the requirements for the label %s exclude each other", mine), "remove one of them"
 	case impossible && field == "kinds":
 		return fmt.Sprintf("no kind is one of %s: Kubernetes has no API group core", mine),
-			fmt.Sprintf("write %q", strings.TrimPrefix(m.Side[0][0], "core/"))
+			"write v1 for core/v1"
 	case impossible:
 		return fmt.Sprintf("no resource has one of the %s %s", field, mine), "write " + field + " as in the cluster: " +
 			"lower-case letters, digits and dashes, no variables, and one name in each entry"

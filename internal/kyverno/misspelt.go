@@ -55,14 +55,16 @@ var (
 		`(?:[!=]=|in \[) ((?:"[^"]*"(?: , )?)+)`)
 	constants = regexp.MustCompile(`(?:^|[(!&|] )("(?:[^"]*\{\{[^"]*|(?:\w*[oO]bject|request)\.[\w.]+)" ` +
 		`[!=]= "[^"]*")`)
-	requires    = regexp.MustCompile(`^[^()]+ == "[^"]*"$`)
+	requires = regexp.MustCompile(`^[^()]+ == "[^"]*"$`)
+	// needsField matches a part that is false or an error for an object without a field of spec.
+	needsField = regexp.MustCompile(`^(?:has \( )?(?:object|oldObject) \. spec \. (?:\? )?(\w+)(?: \. \w+)*(?: \))?` +
+		`(?: \. orValue \( false \))?(?: == (?:true|"[^"]*"))?$`)
 	ofNamespace = regexp.MustCompile(`^object \. metadata \. namespace (?:==|in|\. \w+With) `)
 	notText     = regexp.MustCompile(`(labels|annotations) (?:\. \w+|\[ "[^"]*" \]) [!=]= (?:true|false|\d+)\b`)
 )
 
-// Mistakes returns the mistakes in a match condition that polex recognises. kinds are those that the exception is
-// about; nil: it is not known.
-func Mistakes(condition string, kinds []Located) (all []Mistake) {
+// Mistakes returns the mistakes in a match condition that polex recognises. of are the objects of the exception.
+func Mistakes(condition string, of Workload) (all []Mistake) {
 	work := wildcard.NewMeter()
 	parts, err := tokens(work, condition)
 	if err != nil || len(condition) > maxExpression {
@@ -71,7 +73,7 @@ func Mistakes(condition string, kinds []Located) (all []Mistake) {
 	for _, part := range leaves(parts, maxNesting) {
 		found := mistakesInTexts(written(part, strconv.Quote), strings.Contains(condition, "Role"))
 		for i, t := range part {
-			if m := misspelt(part, i, kinds); t.kind == word && m.Message != "" {
+			if m := misspelt(part, i); t.kind == word && m.Message != "" {
 				found = append(found, m)
 			}
 		}
@@ -91,14 +93,20 @@ func Mistakes(condition string, kinds []Located) (all []Mistake) {
 			"condition is an error for it", Hint: "compare object.metadata.name"})
 	}
 	for _, part := range joined {
-		excludes := strings.Replace(part, " == ", " != ", 1)
-		if requires.MatchString(part) && slices.Contains(joined, excludes) {
-			all = append(all, Mistake{IsSure: true, Hint: "remove one of the two", Message: fmt.Sprintf(
-				"the condition requires %s and excludes it", asWritten.Replace(part))})
+		if at := strings.LastIndex(part, " == "); requires.MatchString(part) {
+			if _, excluded := slices.BinarySearch(joined, part[:at]+" != "+part[at+4:]); excluded {
+				all = append(all, Mistake{IsSure: true, Hint: "remove one of the two", Message: fmt.Sprintf(
+					"the condition requires %s and excludes it", asWritten.Replace(part))})
+			}
+		}
+		if found := needsField.FindStringSubmatch(part); found != nil {
+			if m := of.mislaid(found[1]); m.Message != "" && !slices.Contains(all, m) {
+				all = append(all, m)
+			}
 		}
 	}
 	if both := eitherIsTrue(parts, maxNesting); both != "" {
-		all = append(all, Mistake{IsWider: true, Message: both + " holds for every object",
+		all = append(all, Mistake{IsWider: true, Message: both + " holds for every value",
 			Hint: "write && and not ||"})
 	}
 	if open := leftOpen(parts, maxNesting); open != "" {
@@ -198,11 +206,11 @@ func mistakesInTexts(text string, ofRoles bool) (all []Mistake) {
 }
 
 // misspelt returns the mistake in a path that begins at a word, or in the field that the word is.
-func misspelt(parts []token, i int, kinds []Located) Mistake {
+func misspelt(parts []token, i int) Mistake {
 	isField := i > 1 && parts[i-1].is(".") && parts[i-2].text != "request" // of a custom resource
 	if t := parts[i].text; (t == "object" || t == "oldObject") && !isField {
 		p := pathFrom(parts, i)
-		return misspeltField(p.step(0), p.step(1), kinds)
+		return misspeltField(p.step(0), p.step(1))
 	}
 	at := func(j int) token { // before the word, without the sign of an optional field
 		if j = i - j; j > 0 && parts[i-1].is("?") {
@@ -223,11 +231,9 @@ func misspelt(parts []token, i int, kinds []Located) Mistake {
 	return Mistake{}
 }
 
-// misspeltField returns the mistake in the first two fields that something reads of an object of some kinds.
-func misspeltField(top, below string, kinds []Located) Mistake {
+// misspeltField returns the mistake in the first two fields of an object that something reads.
+func misspeltField(top, below string) Mistake {
 	switch {
-	case top == "spec":
-		return mislaid(below, kinds)
 	case top == "metadata" && below != "" && !slices.Contains(metadataFields, below):
 		return Mistake{IsSure: true, Message: fmt.Sprintf("no object has metadata.%s", below),
 			Hint: cmp.Or(exception.Nearest(below, metadataFields), "read name, namespace, labels or annotations")}
@@ -252,29 +258,42 @@ var (
 	ofController = []string{"template", "jobTemplate", "replicas"}
 )
 
-// mislaid returns the mistake in a field of spec that Pods have and their controllers do not, or the other way round.
-// A Job of an unknown group may be another one.
-func mislaid(field string, kinds []Located) Mistake {
-	pods, controllers := true, true
-	for _, k := range kinds {
-		kind := ParseKind(k.Text)
-		group, known := manifest.PodControllers[kind.Kind]
-		pods = pods && kind.Kind == "Pod" && kind.Subresource == ""
-		controllers = controllers && known && (kind.Group == group || kind.Group == "*" && kind.Kind != "Job")
+// Workload says that all objects of an exception are Pods, or that all are controllers of Pods.
+type Workload struct {
+	Pods, Controllers bool
+	Kind              string // of one of them
+	// Sure means that the group is known too. Other groups have kinds of the same names.
+	Sure bool
+}
+
+// WorkloadOf returns what the objects are that match all filters of one of some lists.
+func WorkloadOf(work *wildcard.Meter, lists [][]Filter) Workload {
+	all := Workload{Pods: len(lists) > 0, Controllers: len(lists) > 0, Sure: true}
+	for _, filters := range lists {
+		kinds, _ := commonKinds(work, filters)
+		all.Pods, all.Controllers = all.Pods && len(kinds) > 0, all.Controllers && len(kinds) > 0
+		for _, k := range kinds {
+			group, known := manifest.PodControllers[k.Kind]
+			all.Kind, all.Sure = k.Kind, all.Sure && k.Group != "*"
+			all.Pods = all.Pods && k.Kind == "Pod" && k.Subresource == "" && work.Fits(k.Group, "")
+			all.Controllers = all.Controllers && known && work.Fits(k.Group, group)
+		}
 	}
-	var hint string
+	return all
+}
+
+// mislaid returns the mistake in a field of spec that Pods have and their controllers do not, or the other way round.
+func (w Workload) mislaid(field string) Mistake {
+	m := Mistake{IsSure: w.Sure, Message: fmt.Sprintf("a %s has no field spec.%s", w.Kind, field)}
 	switch {
-	case len(kinds) == 0:
-		return Mistake{}
-	case pods && slices.Contains(ofController, field):
-		hint = "read a field of the Pod, such as spec.hostNetwork"
-	case controllers && slices.Contains(ofPod, field):
-		hint = "read the field of the template, spec.template.spec." + field
+	case w.Pods && slices.Contains(ofController, field):
+		m.Hint = "read a field of the Pod, such as spec.hostNetwork"
+	case w.Controllers && slices.Contains(ofPod, field):
+		m.Hint = "read the field below spec.template.spec, of a CronJob below spec.jobTemplate.spec.template.spec"
 	default:
 		return Mistake{}
 	}
-	message := fmt.Sprintf("a %s has no field spec.%s", ParseKind(kinds[0].Text).Kind, field)
-	return Mistake{IsSure: true, Message: message, Hint: hint}
+	return m
 }
 
 // eitherIsTrue returns two alternatives of which one is always true, such as a != 'x' || a != 'y', or "".
@@ -315,7 +334,8 @@ func eitherIsTrue(parts []token, nesting int) string {
 func inQuotes(text string) string { return "'" + text + "'" }
 
 // asWritten removes the spaces between parts that people do not write.
-var asWritten = strings.NewReplacer(" . ", ".", " ( ", "(", "( ", "(", " )", ")", " ,", ",", "! ", "!")
+var asWritten = strings.NewReplacer(" . ? ", ".?", " [ ? ", "[?", "[ ", "[", " ]", "]",
+	" . ", ".", " ( ", "(", "( ", "(", " )", ")", " ,", ",", "! ", "!")
 
 // leftOpen returns an alternative without a namespace beside one that && joins with a namespace, or
 // "". Parentheses show that an author means this.
@@ -328,11 +348,15 @@ func leftOpen(parts []token, nesting int) string {
 	}
 	alternatives := split(parts, "||", -1)
 	if joined := split(parts, "&&", -1); len(alternatives) == 1 && len(joined) > 1 {
-		found := ""
-		for i, one := range joined {
-			others := slices.Concat(slices.Concat(joined[:i]...), slices.Concat(joined[i+1:]...))
-			if open := leftOpen(one, nesting-1); !hasNamespace(others) {
-				found = cmp.Or(found, open)
+		found, named := "", 0
+		for _, one := range joined {
+			if hasNamespace(one) {
+				named++
+			}
+		}
+		for _, one := range joined {
+			if named == 0 || named == 1 && hasNamespace(one) { // none of the others has one
+				found = cmp.Or(found, leftOpen(one, nesting-1))
 			}
 		}
 		return found

@@ -9,6 +9,7 @@ import (
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
+	"github.com/polex-dev/polex/pkg/exception"
 )
 
 // PlainMatch returns the kyverno.io match for the same resources as match conditions of
@@ -177,7 +178,7 @@ func plainFilter(parts []token) []Filter {
 		return nil // in conditions, * and ? are plain characters
 	}
 	if label := pathFrom(parts, 0); parts[0].text == "object" && label.isLabel() && isLabel(parts) {
-		return labelFilters(label, parts)
+		return labelFilter(label, parts)
 	}
 	if slices.Contains(literals(parts), "") {
 		return nil
@@ -244,23 +245,26 @@ func pairs(texts []string) (filters []Filter) {
 	return filters
 }
 
-// labelFilters reads a comparison of one label by ==, in or startsWith.
-func labelFilters(label *fieldPath, parts []token) (filters []Filter) {
-	shape, key := shapeOf(parts), label.key
+// labelFilter reads a comparison of one label by ==, in or startsWith.
+func labelFilter(label *fieldPath, parts []token) []Filter {
+	shape, key, texts := shapeOf(parts), label.key, literals(parts)
 	if len(label.steps) > 2 {
 		key = label.steps[2]
 	}
-	texts := literals(parts)
-	switch last := len(texts) - 1; {
+	value := texts[len(texts)-1]
+	switch {
 	case strings.HasSuffix(shape, " == '"):
-		texts = texts[last:]
 	case strings.HasSuffix(shape, " . startsWith ( ' )"):
-		texts = []string{texts[last] + "*"}
-	default: // in a list
-		texts = texts[last-strings.Count(shape, "' , "):]
+		value += "*"
+	default:
+		in := SelectorExpression{Key: Located{Text: key}, Operator: "In"}
+		for _, text := range texts[len(texts)-1-strings.Count(shape, "' , "):] {
+			if !exception.IsLabelValue(text) {
+				return nil
+			}
+			in.Values = append(in.Values, Located{Text: text})
+		}
+		return []Filter{{Selector: &Selector{Expressions: []SelectorExpression{in}}}}
 	}
-	for _, text := range texts {
-		filters = append(filters, Filter{Selector: &Selector{Labels: map[string]string{key: text}}})
-	}
-	return filters
+	return []Filter{{Selector: &Selector{Labels: map[string]string{key: value}}}}
 }

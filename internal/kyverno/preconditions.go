@@ -57,8 +57,8 @@ var (
 
 // PreconditionProblem returns what the conditions of a kyverno.io exception read and Kyverno does not
 // know, or nil. Such a condition is never true. isSet reports whether a rule sets a variable. scanned means that the
-// rules apply in background scans. kinds are those that the exception is about.
-func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool, kinds []Located) *Problem {
+// rules apply in background scans.
+func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool) *Problem {
 	anyOf, _ := e.Preconditions["any"].([]any)
 	allOf, _ := e.Preconditions["all"].([]any)
 	// Kyverno stops at the first entry of any that is true, so only its first entry is always read.
@@ -74,7 +74,7 @@ func (e *Exception) PreconditionProblem(isSet func(string) bool, scanned bool, k
 				continue
 			}
 			message, hint := unset(found[1], found[2], isSet, e.Background && scanned)
-			if m := misspeltField(found[3], found[4], kinds); message == "" && strings.HasSuffix(found[2], "bject") {
+			if m := misspeltField(found[3], found[4]); message == "" && strings.HasSuffix(found[2], "bject") {
 				message, hint = m.Message, m.Hint
 			}
 			if message != "" {
@@ -263,7 +263,7 @@ func (r *Rule) SparesControl(c Control) bool {
 // Values of the fields that the API server compares with letter case, and the form of capabilities.
 var (
 	exactValues = []string{"true", "false", "RuntimeDefault", "Localhost", "Unconfined", "Default", "Unmasked"}
-	capability  = regexp.MustCompile(`^(?:CAP_.*|[a-z]+(?:_[a-z]+)+)$`)
+	capability  = regexp.MustCompile(`^(?i:CAP_)[A-Za-z]+(?:_[A-Za-z]+)*$|^[a-z]+(?:_[a-z]+)+$`)
 )
 
 // Misspelt returns the first value of an entry of podSecurity that no Pod has, or few do, with a hint; or "".
@@ -272,7 +272,7 @@ func (c Control) Misspelt() (wrong, hint string) {
 		switch right := strings.TrimPrefix(strings.ToUpper(value), "CAP_"); {
 		case c.Name == "Capabilities" && capability.MatchString(value):
 			return value, "write " + right + ": Kyverno compares letter case, and names have no CAP_"
-		case slices.Contains(exactValues, value) || c.Name == "SELinux" || c.Name == "Sysctls":
+		case slices.Contains(exactValues, value) || slices.Contains([]string{"AppArmor", "SELinux", "Sysctls"}, c.Name):
 		default:
 			i := slices.IndexFunc(exactValues, func(exact string) bool { return strings.EqualFold(exact, value) })
 			if i >= 0 {

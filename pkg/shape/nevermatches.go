@@ -36,7 +36,7 @@ var neverMatchesCheck = check{
 		if len(s.Unread) > 0 || s.counts[ReasonReachesGuard] > 0 {
 			return // it is not known how Kyverno reads it, or it is refused anyway
 		}
-		if problem := s.PreconditionProblem(s.isSetByRules, s.scanned(), s.kinds()); problem != nil {
+		if problem := s.PreconditionProblem(s.isSetByRules, s.scanned()); problem != nil {
 			s.find(ReasonNeverMatches, problem.Path, problem.Hint, "%s", problem.Message)
 		}
 		work := wildcard.NewMeter()
@@ -69,11 +69,12 @@ var neverMatchesCheck = check{
 
 // mistakes reports probable misspellings in match conditions. Some count only for kinds of Kubernetes.
 func (s *subject) mistakes() {
-	kinds := s.kinds()
-	custom := slices.ContainsFunc(kinds,
+	work := wildcard.NewMeter()
+	of := kyverno.WorkloadOf(work, s.Alternatives(work))
+	custom := slices.ContainsFunc(s.kinds(),
 		func(k kyverno.Located) bool { return !isListed(builtinKinds, kyverno.ParseKind(k.Text).Kind) })
 	for _, c := range s.conditions() {
-		for _, m := range kyverno.Mistakes(c.Text, kinds) {
+		for _, m := range kyverno.Mistakes(c.Text, of) {
 			switch {
 			case c.Problem != nil: // for another check
 			case m.IsWider:

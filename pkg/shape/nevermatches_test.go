@@ -168,10 +168,17 @@ var neverCases = []change{
 	misspelt("object.spec.containers.all(c, c.SecurityContext.privileged) && "+inTeam, " (warning)"),
 	misspelt("object.spec.?hostNetwork.orValue(false) == 'true' && "+inTeam, " (warning)"),
 	misspelt("has(object.spec.replicas) && object.spec.replicas == '3' && "+onlyTeam, " (warning)"),
-	misspelt("object.spec.?hostNetwork.orValue(false) && "+onlyTeam, ""),
-	misspelt("object.spec.template.spec.hostNetwork && "+inTeam, ""),
+	misspelt("object.spec.?hostNetwork.orValue(false) && "+onlyTeam, " (warning)"),
+	misspelt("has(object.spec.hostNetwork) && object.spec.hostNetwork == true && object.apiVersion == 'apps/v1' && "+onlyTeam, ""),
+	misspelt("object.spec.template.spec.hostNetwork && "+inTeam, " (warning)"),
 	misspelt("object.metadata.name == 'web' && object.metadata.name != 'web' && "+inTeam, ""),
 	misspelt("object.metadata.?labels.?app.orValue('') == 'a' && object.metadata.?labels[?'app'].orValue('') in ['b', 'c'] && "+inTeam, ""),
+	{name: "a field that is absent", of: policies, old: plainScope, new: "object.spec.?hostNetwork.orValue(false) == false && size(object.spec.?volumes.orValue([])) == 0 && !has(object.spec.nodeName) && " + onlyTeam},
+	{name: "a template or the Pod itself", of: policies, old: plainScope, new: quote("object.spec.?template.?spec.orValue(object.spec).containers.exists(c, c.image == 'x') && " + inTeam)},
+	{name: "one of two fields", of: policies, old: plainScope, new: quote("(object.metadata.name == 'web' || object.spec.?hostNetwork.orValue(false)) && (has(object.spec.template) ? object.spec.template.spec.?hostNetwork.orValue(false) : object.spec.?hostNetwork.orValue(false)) && " + onlyTeam)},
+	{name: "one of two kinds", of: policies, old: plainScope, new: "(object.kind == 'Deployment' && object.metadata.name == 'web' || object.metadata.name == 'api-0') && object.spec.?hostNetwork.orValue(false) && object.metadata.namespace == 'team-a'", want: []string{"12 reaches-guard spec.matchConditions[0].expression"}},
+	{name: "two keys of labels", of: policies, old: plainScope, new: quote("object.metadata.labels[object.kind == 'Pod' ? 'app' : 'name'] == 'web' && object.metadata.labels[object.kind != 'Pod' ? 'app' : 'name'] == 'web' && " + inTeam)},
+	{name: "a kind of another group", of: policies, old: plainScope, new: "object.kind == 'Deployment' && object.apiVersion == 'example.com/v1' && has(object.spec.volumes) && object.metadata.namespace == 'team-a'"},
 	{name: "a template", of: policies, old: plainScope, new: "object.kind in ['Pod', 'Deployment'] && object.spec.?template.hasValue() && object.metadata.namespace == 'team-a'"},
 	{name: "a Job of somebody else", of: policies, old: plainScope, new: "object.kind == 'Job' && object.spec.?volumes.hasValue() && object.metadata.namespace == 'team-a'"},
 	{name: "a label that is in two lists", of: policies, old: plainScope, new: "object.metadata.?labels.?app.orValue('') in ['a', 'b'] && object.metadata.?labels[?'app'].orValue('') in ['b', 'c'] && " + inTeam},
@@ -221,8 +228,10 @@ var neverCases = []change{
 		old: rulesOfLegacy, new: onlyCheck + "kinds: [Pod]" + restOfMatch + "\n  podSecurity:\n  - {controlName: Host Namespaces, restrictedField: spec.hostNetwork, values: ['True']}\n" +
 			"  - {controlName: Seccomp, restrictedField: spec.securityContext.seccompProfile.type, values: [Unconfined, unconfined]}\n" +
 			"  - {controlName: Capabilities, images: [example.com/a], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: [NET_ADMIN, cap_net_raw]}\n" +
-			"  - {controlName: SELinux, restrictedField: spec.securityContext.seLinuxOptions.type, values: [true_t, 'TRUE']}",
-		want: []string{"20 never-matches spec.podSecurity[0].values (warning)", "21 never-matches spec.podSecurity[1].values (warning)", "22 never-matches spec.podSecurity[2].values (warning)"}},
+			"  - {controlName: SELinux, restrictedField: spec.securityContext.seLinuxOptions.type, values: [true_t, 'TRUE']}\n" +
+			"  - {controlName: AppArmor, values: [unconfined]}\n" +
+			"  - {controlName: Capabilities, images: [example.com/a], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: ['CAP_*', chown]}",
+		want: []string{"20 never-matches spec.podSecurity[0].values (warning)", "21 never-matches spec.podSecurity[1].values (warning)", "22 never-matches spec.podSecurity[2].values (warning)", "24 bad-pod-security spec.podSecurity[4].values"}},
 
 	// Labels within one exception.
 	{name: "a label and without its value", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n        selector: {matchLabels: {app: web}, matchExpressions: [{key: app, operator: NotIn, values: [web, api]}]}", want: dead("19 never-matches spec.match.any[0].resources.selector")},
@@ -270,7 +279,6 @@ var neverCases = []change{
 	constant("{any: [{key: '{ request.object.spec.a }', operator: Equals, value: CREATE}]}", ".any[0]"),
 	constant("{any: [{key: serviceAccountName, operator: Equals, value: a}]}", ".any[0]"),
 	constant("{any: [{key: '{{ request.object.metdata.name }}', operator: Equals, value: a}]}", ""),
-	constant("{any: [{key: '{{ request.object.spec.hostNetwork }}', operator: Equals, value: true}]}", ""),
 	constant("{any: [{key: '{{ request.oldObject.metadata.namee }}', operator: Equals, value: a}]}", ""),
 	{name: "operations", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {all: [{key: '{{ request.operation }}', operator: AnyIn, value: [CREATE, 'UP*']}, {key: \"{{request.operation || 'BACKGROUND'}}\", operator: NotEquals, value: BACKGROUND}]}"},
 	{name: "a key that is a text", of: legacy, old: scopeOfLegacy, new: scopeOfLegacy + "\n  conditions: {all: [{key: requested, operator: Equals, value: requested}]}"},

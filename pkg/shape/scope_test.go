@@ -46,5 +46,5 @@ func TestNeverMatchesHints(t *testing.T) {
 	hasHint(t, neverCases, "the sender, in background scans", "background: false")
 	hasHint(t, neverCases, "another version", `write "apps/v1/Deployment"`)
 	hasHint(t, mayFailCases, "a group that is gone", `write "apps/v1/Deployment"`)
-	hasHint(t, mayFailCases, "a group that is none", `write "v1/Pod"`)
+	hasHint(t, mayFailCases, "a group that is none", "write v1 for core/v1")
 }
