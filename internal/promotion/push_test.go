@@ -55,10 +55,7 @@ func TestPushPlansAnew(t *testing.T) {
 		{name: "something else", others: func(r *repository) { r.Write("README.md", "x") }, moves: "unsigned/a.yaml unsigned/b.yaml"},
 		{name: "one was changed", others: func(r *repository) { r.Write("unsigned/a.yaml", exceptionText("x")) },
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml changed-since"},
-		{name: "one became executable", others: func(r *repository) {
-			r.Git("update-index", "--chmod=+x", "unsigned/a.yaml")
-			r.Git("checkout", "--", ".")
-		},
+		{name: "one became executable", others: func(r *repository) { must.Do(r.TB, os.Chmod(r.Path("unsigned/a.yaml"), 0o755)) },
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml gone-since"},
 		{name: "one was withdrawn", others: func(r *repository) { r.Git("rm", "--quiet", "unsigned/a.yaml") },
 			moves: "unsigned/b.yaml", skipped: "unsigned/a.yaml gone-since"},
@@ -106,7 +103,7 @@ func TestPushPlansAnew(t *testing.T) {
 			}
 			expect.Is(t, "moves", tc.moves, strings.Join(moves, " "))
 			expect.Is(t, "skipped", tc.skipped, strings.Join(skipped, " "))
-			r.unchanged(strings.TrimSpace(r.Git("rev-parse", "origin/main")))
+			r.unchanged(r.Line("rev-parse", "origin/main"))
 			if message := r.Git("log", "-1", "--format=%B"); len(moves) == 1 && strings.Contains(message, "unsigned/a.yaml") {
 				t.Errorf("the commit speaks of what it has not done:\n%s", message)
 			}
@@ -134,13 +131,9 @@ var proposed = commit.Remote{Name: "origin", Branch: "proposed"}
 // with write access to branches could have pushed another one.
 func TestOnBranch(t *testing.T) {
 	s := newSigstore(t)
-	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
-	sealed := func(text string) string {
-		doc := must.Get(exception.Parse([]byte(text), "a.yaml"))(t)
-		docs := must.Get(s.signer.Seal(t.Context(), []*exception.Document{doc}, time.Now()))(t)
-		return string(docs[0].Source())
-	}
-	wider := sealed(strings.Replace(request, "[Pod]", "[Pod, Deployment]", 1))
+	request := asking(exceptionText("a"))
+	doc := parse(t, strings.Replace(request, "[Pod]", "[Pod, Deployment]", 1))
+	wider := string(must.Get(s.signer.Seal(t.Context(), []*exception.Document{doc}, time.Now()))(t)[0].Source())
 	const another = "it is not the commit that this promotion makes"
 	for _, tc := range []struct {
 		name    string
@@ -157,10 +150,10 @@ func TestOnBranch(t *testing.T) {
 		{name: "by another author", commit: func(c *planted, _ *repository) { c.author = "Eve" }, want: another},
 		{name: "by another committer", commit: func(c *planted, _ *repository) { c.committer = "Eve" }, want: another},
 		{name: "with another message", commit: func(c *planted, _ *repository) { c.message += "Approved-by: Eve <eve@example.com>\n" }, want: another},
-		{name: "on another commit", commit: func(c *planted, r *repository) { c.parents = []string{r.revision("HEAD~2")} }, want: another},
-		{name: "with another parent", commit: func(c *planted, r *repository) { c.parents = append(c.parents, r.revision("HEAD~2")) }, want: another},
+		{name: "on another commit", commit: func(c *planted, r *repository) { c.parents = []string{r.Line("rev-parse", "HEAD~2")} }, want: another},
+		{name: "with another parent", commit: func(c *planted, r *repository) { c.parents = append(c.parents, r.Line("rev-parse", "HEAD~2")) }, want: another},
 		{name: "on a commit that nobody reviewed", commit: func(c *planted, r *repository) {
-			between := planted{tree: r.revision("HEAD~2^{tree}"), author: "Eve", committer: "Eve", message: "x\n", parents: c.parents}
+			between := planted{tree: r.Line("rev-parse", "HEAD~2^{tree}"), author: "Eve", committer: "Eve", message: "x\n", parents: c.parents}
 			c.parents = []string{r.plant(between)}
 		}, want: another},
 		{name: "with a file more", edit: func(r *repository) { r.Write("signed/Kustomization", "x\n") }, want: another},
@@ -172,7 +165,7 @@ func TestOnBranch(t *testing.T) {
 		{name: "the commit is to be signed", nothing: true, by: func(a *commit.Author) { a.Sign = true }, want: "cannot make a signed commit again"},
 		{name: "by a server", server: true, commit: func(c *planted, _ *repository) { c.author, c.committer = "bot", "GitHub" }},
 		{name: "by a server, with another message", server: true, commit: func(c *planted, _ *repository) { c.message += "Approved-by: Eve <eve@example.com>\n" }, want: another},
-		{name: "by a server, on another commit", server: true, commit: func(c *planted, r *repository) { c.parents = []string{r.revision("HEAD~2")} }, want: another},
+		{name: "by a server, on another commit", server: true, commit: func(c *planted, r *repository) { c.parents = []string{r.Line("rev-parse", "HEAD~2")} }, want: another},
 		{name: "by a server, with a file more", server: true, edit: func(r *repository) { r.Write("signed/Kustomization", "x\n") }, want: another},
 		{name: "by a server, wider", server: true, edit: func(r *repository) { r.Write("signed/a.yaml", wider) }, want: "it differs from unsigned/a.yaml"},
 		{name: "nobody is trusted", nothing: true, nobody: true, want: "no trusted signer"},
@@ -200,8 +193,8 @@ func TestOnBranch(t *testing.T) {
 					tc.edit(other)
 				}
 				other.Git("add", "--all")
-				c := planted{tree: strings.TrimSpace(other.Git("write-tree")), author: "Polex Bot", committer: "Polex Bot",
-					message: other.Git("log", "-1", "--format=%B"), parents: []string{other.revision("HEAD^")}}
+				c := planted{tree: other.Line("write-tree"), author: "Polex Bot", committer: "Polex Bot",
+					message: other.Git("log", "-1", "--format=%B"), parents: []string{other.Line("rev-parse", "HEAD^")}}
 				c.message = strings.TrimSuffix(c.message, "\n")
 				if tc.commit != nil {
 					tc.commit(&c, other)
@@ -252,11 +245,6 @@ func (r *repository) plant(c planted) string {
 	out, err := cmd.Output()
 	must.Do(r.TB, err)
 	return strings.TrimSpace(string(out))
-}
-
-func (r *repository) revision(name string) string {
-	r.TB.Helper()
-	return strings.TrimSpace(r.Git("rev-parse", name))
 }
 
 // TestTarget: the branch of the remote is fetched. The local branch is used only if it contains the remote one.
@@ -335,7 +323,7 @@ func TestPlanAfterwards(t *testing.T) {
 				dir := r.Dir
 				if shallow {
 					dir = filepath.Join(r.Home, "shallow")
-					r.Git("clone", "--quiet", "--depth=1", "file://"+strings.TrimSpace(r.Git("remote", "get-url", "origin")), dir)
+					r.Git("clone", "--quiet", "--depth=1", "file://"+r.Line("remote", "get-url", "origin"), dir)
 				}
 				tc.others(other)
 				q, err := r.try(dir, promotion.Options{Rules: []string{".polex.yaml", "policies"}})

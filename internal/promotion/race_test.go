@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/internal/promotion"
-	"github.com/polex-dev/polex/internal/promotion/deliver"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -26,8 +24,7 @@ func pendingFiles(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
 		name := fmt.Sprintf("e%02d", i)
-		files["unsigned/"+name+".yaml"] = strings.Replace(podText(name, name),
-			"  namespace: team-a", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}", 1)
+		files["unsigned/"+name+".yaml"] = asking(podText(name, name))
 	}
 	return files
 }
@@ -48,8 +45,7 @@ func TestRunAsksBetweenBatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, pendingFiles(40))
 			other := r.remote()
-			job, _ := r.job()
-			job.To.Way, job.To.Push = deliver.Push, toMain
+			job, _ := r.pushing()
 			var batches []int
 			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 				if len(batches) == 0 && tc.meanwhile != "" {
@@ -77,8 +73,8 @@ func TestRunNamesRefusedBetweenBatches(t *testing.T) {
 			files := pendingFiles(40)
 			r := newRepository(t, files)
 			other := r.remote()
-			job, _ := r.job()
-			job.To.Way, job.To.Push, job.KeepGoing = deliver.Push, toMain, true
+			job, _ := r.pushing()
+			job.KeepGoing = true
 			batches := 0
 			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 				if batches++; batches == 1 {
@@ -112,10 +108,9 @@ func BenchmarkRace(b *testing.B) {
 		for range runs {
 			r := repositoryAt(b, origin.Home, b.TempDir())
 			r.Git("clone", "--quiet", remote[:len(remote)-1], ".")
-			job, _ := r.job()
-			job.To.Way, job.To.Push, job.Now = deliver.Push, toMain, time.Now()
-			signer, err := sandboxtest.Signer(b.Context(), box, sandbox.Identity{})
-			must.Do(r.TB, err)
+			job, _ := r.pushing()
+			job.Now = time.Now()
+			signer := must.Get(sandboxtest.Signer(b.Context(), box, sandbox.Identity{}))(b)
 			job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 				signatures.Add(int64(len(docs)))
 				return signer.Sign(ctx, docs, job.Now)
@@ -140,8 +135,7 @@ func TestRunRemoteAway(t *testing.T) {
 	r := newRepository(t, pendingFiles(40))
 	r.remote()
 	head := r.Head()
-	job, _ := r.job()
-	job.To.Way, job.To.Push = deliver.Push, toMain
+	job, _ := r.pushing()
 	signed := 0
 	job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 		r.Git("remote", "set-url", "origin", t.TempDir())
@@ -167,15 +161,14 @@ func largeRepository(tb testing.TB) *repository {
 	r := newRepository(tb, nil)
 	importer := exec.Command("git", "fast-import", "--quiet", "--force")
 	importer.Dir = r.Dir
-	in, err := importer.StdinPipe()
-	must.Do(r.TB, err)
+	in := must.Get(importer.StdinPipe())(r.TB)
 	must.Do(r.TB, importer.Start())
 	w := bufio.NewWriter(in)
 	filling := sealedFilling()
 	for i := range oldCommits {
 		fmt.Fprintf(w, "commit refs/heads/main\ncommitter Ann <ann@example.com> %d +0000\ndata 2\nx\n", 1_700_000_000+i)
 		for n := i * oldSigned / oldCommits; n < (i+1)*oldSigned/oldCommits; n++ {
-			content := sealedText(fmt.Sprintf("old-%d", n), filling)
+			content := sealedText(tb, fmt.Sprintf("old-%d", n), filling)
 			fmt.Fprintf(w, "M 644 inline signed/team-%d/old-%d.yaml\ndata %d\n%s\n", n%20, n, len(content), content)
 		}
 		if i == oldCommits-1 {
@@ -203,17 +196,10 @@ func sealedFilling() string {
 	return string(filling)
 }
 
-func sealedText(name, filling string) string {
-	doc, err := exception.Parse([]byte(exceptionText(name)), name)
-	if err != nil {
-		return err.Error()
-	}
+func sealedText(tb testing.TB, name, filling string) string {
 	at := int(name[len(name)-1]) * 10
-	out, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", "cosign.sigstore.dev/message"}, Value: name + filling[at:]})
-	if err != nil {
-		return err.Error()
-	}
-	return string(out.Source())
+	message := exception.Addition{Path: exception.Path{"metadata", "annotations", "cosign.sigstore.dev/message"}, Value: name + filling[at:]}
+	return string(must.Get(parse(tb, exceptionText(name)).Add(message))(tb).Source())
 }
 
 // BenchmarkLargeRepository plans and commits the pending exceptions in a repository with a long

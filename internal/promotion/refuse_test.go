@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,87 +26,66 @@ import (
 
 // A file that cannot be promoted stops the run, and the error names it.
 func TestOpenRefuses(t *testing.T) {
-	good := exceptionText("a")
+	type files = map[string]string
+	good, other, badNames, badNamed := exceptionText("a"), exceptionText("b"), files{}, []string(nil)
+	for _, name := range slices.Sorted(slices.Values([]string{
+		"a b.yaml", "a\n.yaml", "*.yaml", "[ab].yaml", "-rf.yaml", ".a.yaml", "ä.yaml", `a\b.yaml`, "$(id).yaml", "b b/c.yaml",
+		"a.txt", "a.YAML", "yaml", ".gitX.yaml", strings.Repeat("a", 130) + ".yaml",
+	})) {
+		badNames["unsigned/"+name] = good
+		badNamed = append(badNamed, "unsigned/"+name+":0 bad-file-name")
+	}
+	links := func(target, name string) func(*repository) {
+		return func(r *repository) {
+			r.Write("unsigned/", "")
+			r.link(target, name)
+		}
+	}
+	executable := func(name string) func(*repository) {
+		return func(r *repository) { must.Do(r.TB, os.Chmod(r.Path(name), 0o755)) }
+	}
+	const irregular, taken, already = "unsigned/a.yaml:0 not-a-regular-file", "unsigned/a.yaml:0 target-exists", "unsigned/a.yaml:2 already-signed"
 	for _, tc := range []struct {
 		name    string
-		files   map[string]string
+		files   files
 		prepare func(*repository) // before the commit is amended
 		want    []string          // "file:line reason"
 	}{
-		{name: "space", files: map[string]string{"unsigned/a b.yaml": good}, want: []string{"unsigned/a b.yaml:0 bad-file-name"}},
-		{name: "newline", files: map[string]string{"unsigned/a\n.yaml": good}, want: []string{"unsigned/a\n.yaml:0 bad-file-name"}},
-		{name: "wildcard", files: map[string]string{"unsigned/*.yaml": good}, want: []string{"unsigned/*.yaml:0 bad-file-name"}},
-		{name: "brackets", files: map[string]string{"unsigned/[ab].yaml": good}, want: []string{"unsigned/[ab].yaml:0 bad-file-name"}},
-		{name: "leading dash", files: map[string]string{"unsigned/-rf.yaml": good}, want: []string{"unsigned/-rf.yaml:0 bad-file-name"}},
-		{name: "leading dot", files: map[string]string{"unsigned/.a.yaml": good}, want: []string{"unsigned/.a.yaml:0 bad-file-name"}},
-		{name: "non-ASCII", files: map[string]string{"unsigned/ä.yaml": good}, want: []string{"unsigned/ä.yaml:0 bad-file-name"}},
-		{name: "backslash", files: map[string]string{`unsigned/a\b.yaml`: good}, want: []string{`unsigned/a\b.yaml:0 bad-file-name`}},
-		{name: "dollar", files: map[string]string{"unsigned/$(id).yaml": good}, want: []string{"unsigned/$(id).yaml:0 bad-file-name"}},
-		{name: "too long", files: map[string]string{"unsigned/" + strings.Repeat("a", 130) + ".yaml": good},
-			want: []string{"unsigned/" + strings.Repeat("a", 130) + ".yaml:0 bad-file-name"}},
-		{name: "bad folder", files: map[string]string{"unsigned/a b/c.yaml": good}, want: []string{"unsigned/a b/c.yaml:0 bad-file-name"}},
-		{name: "text", files: map[string]string{"unsigned/a.txt": good}, want: []string{"unsigned/a.txt:0 bad-file-name"}},
-		{name: "another case", files: map[string]string{"unsigned/a.YAML": good}, want: []string{"unsigned/a.YAML:0 bad-file-name"}},
-		{name: "no suffix", files: map[string]string{"unsigned/yaml": good}, want: []string{"unsigned/yaml:0 bad-file-name"}},
-
-		{name: "symbolic link", prepare: func(r *repository) {
-			r.Write("secret.yaml", good)
-			r.Write("unsigned/", "")
-			r.link("../secret.yaml", "unsigned/a.yaml")
-		}, want: []string{"unsigned/a.yaml:0 not-a-regular-file"}},
-		{name: "dangling link", prepare: func(r *repository) {
-			r.Write("unsigned/", "")
-			r.link("/etc/passwd", "unsigned/a.yaml")
-		}, want: []string{"unsigned/a.yaml:0 not-a-regular-file"}},
-		{name: "link to a folder", prepare: func(r *repository) {
-			r.Write("other/a.yaml", good)
-			r.Write("unsigned/", "")
-			r.link("../other", "unsigned/folder")
-		}, want: []string{"unsigned/folder:0 not-a-regular-file"}},
-		{name: "executable", files: map[string]string{"unsigned/a.yaml": good}, prepare: func(r *repository) {
-			must.Do(r.TB, os.Chmod(r.Path("unsigned/a.yaml"), 0o755))
-		}, want: []string{"unsigned/a.yaml:0 not-a-regular-file"}},
-		{name: "submodule", prepare: func(r *repository) {
-			other := newRepository(r.TB, map[string]string{"a.yaml": good})
+		{"names", badNames, nil, badNamed},
+		{"symbolic link", files{"secret.yaml": good}, links("../secret.yaml", "unsigned/a.yaml"), []string{irregular}},
+		{"dangling link", nil, links("/etc/passwd", "unsigned/a.yaml"), []string{irregular}},
+		{"link to a folder", files{"other/a.yaml": good}, links("../other", "unsigned/folder"), []string{"unsigned/folder:0 not-a-regular-file"}},
+		{"executable", files{"unsigned/a.yaml": good}, executable("unsigned/a.yaml"), []string{irregular}},
+		{"submodule", nil, func(r *repository) {
+			other := newRepository(r.TB, files{"a.yaml": good})
 			r.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.Dir, "unsigned/sub")
-		}, want: []string{"unsigned/sub:0 not-a-regular-file"}},
+		}, []string{"unsigned/sub:0 not-a-regular-file"}},
 
-		{name: "target exists", files: map[string]string{"unsigned/a.yaml": good, "signed/a.yaml": exceptionText("b")},
-			want: []string{"unsigned/a.yaml:0 target-exists"}},
-		{name: "target is a folder", files: map[string]string{"unsigned/a.yaml": good, "signed/a.yaml/b.yaml": exceptionText("b")},
-			want: []string{"unsigned/a.yaml:0 target-exists"}},
-		{name: "two that differ in case", files: map[string]string{"unsigned/A.yaml": good, "unsigned/a.yaml": exceptionText("b")},
-			want: []string{"unsigned/a.yaml:0 target-exists"}},
-		{name: "folders that differ in case", files: map[string]string{"unsigned/Team/a.yaml": good, "unsigned/team/b.yaml": exceptionText("b")},
-			want: []string{"unsigned/team/b.yaml:0 target-exists"}},
-		{name: "signed in another case", files: map[string]string{"unsigned/a.yaml": good, "signed/A.yaml": exceptionText("b")},
-			want: []string{"unsigned/a.yaml:0 target-exists"}},
-		{name: "signed in a folder of another case", files: map[string]string{"unsigned/team/a.yaml": good, "signed/TEAM/b.yaml": exceptionText("b")},
-			want: []string{"unsigned/team/a.yaml:0 target-exists"}},
-		{name: "the target's folder is a file", files: map[string]string{"unsigned/team/a.yaml": good, "signed/team": "x"},
-			want: []string{"unsigned/team/a.yaml:0 target-exists"}},
-		{name: "signed elsewhere", files: map[string]string{"unsigned/a.yaml": good, "signed/old/b.yaml": exceptionText("x") + "---\n" + good},
-			want: []string{"unsigned/a.yaml:2 already-signed"}},
-		{name: "signed elsewhere in another version", files: map[string]string{"unsigned/a.yaml": good,
-			"signed/b.yml": strings.Replace(good, "kyverno.io/v2", "kyverno.io/v2beta1", 1)}, want: []string{"unsigned/a.yaml:2 already-signed"}},
+		{"target exists", files{"unsigned/a.yaml": good, "signed/a.yaml": other}, nil, []string{taken}},
+		{"target is a folder", files{"unsigned/a.yaml": good, "signed/a.yaml/b.yaml": other}, nil, []string{taken}},
+		{"two that differ in case", files{"unsigned/A.yaml": good, "unsigned/a.yaml": other}, nil, []string{taken}},
+		{"folders that differ in case", files{"unsigned/Team/a.yaml": good, "unsigned/team/b.yaml": other}, nil,
+			[]string{"unsigned/team/b.yaml:0 target-exists"}},
+		{"signed in another case", files{"unsigned/a.yaml": good, "signed/A.yaml": other}, nil, []string{taken}},
+		{"signed in a folder of another case", files{"unsigned/team/a.yaml": good, "signed/TEAM/b.yaml": other}, nil,
+			[]string{"unsigned/team/a.yaml:0 target-exists"}},
+		{"the target's folder is a file", files{"unsigned/team/a.yaml": good, "signed/team": "x"}, nil,
+			[]string{"unsigned/team/a.yaml:0 target-exists"}},
+		{"signed elsewhere", files{"unsigned/a.yaml": good, "signed/old/b.yaml": exceptionText("x") + "---\n" + good}, nil, []string{already}},
+		{"signed elsewhere in another version", files{"unsigned/a.yaml": good,
+			"signed/b.yml": strings.Replace(good, "kyverno.io/v2", "kyverno.io/v2beta1", 1)}, nil, []string{already}},
+		{"signed in an executable file", files{"unsigned/a.yaml": good, "signed/b.yaml": good}, executable("signed/b.yaml"), []string{already}},
+		{"signed under a suffix in another case", files{"unsigned/a.yaml": good, "signed/b.YAML": good}, nil, []string{already}},
 
-		{name: "signed in an executable file", files: map[string]string{"unsigned/a.yaml": good, "signed/b.yaml": good}, prepare: func(r *repository) {
-			must.Do(r.TB, os.Chmod(r.Path("signed/b.yaml"), 0o755))
-		}, want: []string{"unsigned/a.yaml:2 already-signed"}},
-		{name: "signed under a suffix in another case", files: map[string]string{"unsigned/a.yaml": good, "signed/b.YAML": good},
-			want: []string{"unsigned/a.yaml:2 already-signed"}},
-		{name: "a hidden file of Git's family", files: map[string]string{"unsigned/.gitX.yaml": good}, want: []string{"unsigned/.gitX.yaml:0 bad-file-name"}},
-
-		{name: "empty", files: map[string]string{"unsigned/a.yaml": ""}, want: []string{"unsigned/a.yaml:0 no-documents"}},
-		{name: "only a comment", files: map[string]string{"unsigned/a.yaml": "# later\n---\n"}, want: []string{"unsigned/a.yaml:0 no-documents"}},
-		{name: "empty JSON", files: map[string]string{"unsigned/a.json": "\n"}, want: []string{"unsigned/a.json:0 no-documents"}},
-		{name: "malformed", files: map[string]string{"unsigned/a.yaml": "a: [\n"}, want: []string{"unsigned/a.yaml:1 malformed"}},
-		{name: "duplicate key", files: map[string]string{"unsigned/a.yaml": good + "kind: ConfigMap\n"}, want: []string{"unsigned/a.yaml:15 malformed"}},
-		{name: "malformed between good ones", files: map[string]string{"unsigned/a.yaml": good + "---\na: &x 1\n---\n" + exceptionText("b")},
-			want: []string{"unsigned/a.yaml:16 malformed"}},
-		{name: "binary", files: map[string]string{"unsigned/a.yaml": "\x00\x01\x02"}, want: []string{"unsigned/a.yaml:1 malformed"}},
-		{name: "several", files: map[string]string{"unsigned/a.yaml": good, "unsigned/b b.yaml": good, "unsigned/c.yaml": ""},
-			want: []string{"unsigned/b b.yaml:0 bad-file-name", "unsigned/c.yaml:0 no-documents"}},
+		{"empty", files{"unsigned/a.yaml": ""}, nil, []string{"unsigned/a.yaml:0 no-documents"}},
+		{"only a comment", files{"unsigned/a.yaml": "# later\n---\n"}, nil, []string{"unsigned/a.yaml:0 no-documents"}},
+		{"empty JSON", files{"unsigned/a.json": "\n"}, nil, []string{"unsigned/a.json:0 no-documents"}},
+		{"malformed", files{"unsigned/a.yaml": "a: [\n"}, nil, []string{"unsigned/a.yaml:1 malformed"}},
+		{"duplicate key", files{"unsigned/a.yaml": good + "kind: ConfigMap\n"}, nil, []string{"unsigned/a.yaml:15 malformed"}},
+		{"malformed between good ones", files{"unsigned/a.yaml": good + "---\na: &x 1\n---\n" + other}, nil, []string{"unsigned/a.yaml:16 malformed"}},
+		{"binary", files{"unsigned/a.yaml": "\x00\x01\x02"}, nil, []string{"unsigned/a.yaml:1 malformed"}},
+		{"several", files{"unsigned/a.yaml": good, "unsigned/b b.yaml": good, "unsigned/c.yaml": ""}, nil,
+			[]string{"unsigned/b b.yaml:0 bad-file-name", "unsigned/c.yaml:0 no-documents"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, tc.files)
@@ -173,6 +153,11 @@ func TestOpenDirty(t *testing.T) {
 		{"staged removal elsewhere", func(r *repository) { r.Git("rm", "--quiet", "README.md") }, ""},
 		{"untracked elsewhere", func(r *repository) { r.Write("notes.txt", "x\n") }, ""},
 		{"changed elsewhere", func(r *repository) { r.Write("README.md", "x\n") }, ""},
+		{"ignored in the queue, and another branch", func(r *repository) {
+			r.Write(".git/info/exclude", "*.local.yaml\n")
+			r.Write("unsigned/b.local.yaml", exceptionText("b"))
+			r.Git("branch", "other")
+		}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
@@ -183,15 +168,14 @@ func TestOpenDirty(t *testing.T) {
 				t.Errorf("%d moves, the first of %s", len(q.Moves), name)
 			}
 			_, _, err := q.apply(stamp(t, q.Documents()), author())
-			if tc.want == "" {
-				status = strings.ReplaceAll(status, " D unsigned/a.yaml\n", "")
-			}
 			if tc.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.want) || !errors.Is(err, commit.ErrInTheWay) || r.Head() != head {
-					t.Errorf("%v, want an error with %s", err, tc.want)
-				}
-			} else if changes := r.Git("diff", "--name-only", "--no-renames", "HEAD^", "HEAD"); err != nil || changes != "signed/a.yaml\nunsigned/a.yaml\n" {
-				t.Errorf("%v, the commit changes %q", err, changes)
+				expect.Error(t, err, tc.want)
+				expect.Cause(t, err, commit.ErrInTheWay)
+				expect.Is(t, "HEAD", head, r.Head())
+			} else {
+				status = strings.ReplaceAll(status, " D unsigned/a.yaml\n", "")
+				changes := r.Git("diff", "--name-only", "--no-renames", "HEAD^", "HEAD")
+				expect.That(t, err == nil && changes == "signed/a.yaml\nunsigned/a.yaml\n", "%v, the commit changes %q", err, changes)
 			}
 			expect.Is(t, "git status", status, r.Git("status", "--porcelain", "--untracked-files=all"))
 		})
@@ -304,83 +288,61 @@ func TestCheckFilePaths(t *testing.T) {
 func TestGrandfathered(t *testing.T) {
 	text := podText("a", "a")
 	signed := strings.Replace(text, "  namespace:", "  annotations: {cosign.sigstore.dev/message: x}\n  namespace:", 1)
-	again := []string{"unsigned/a.yaml " + pending.ReasonAlreadySigned}
-	removed := func(r *repository, name string) {
-		r.Git("rm", "--quiet", name)
-		r.Commit("Remove it")
+	dated := strings.Replace(text, "  namespace:", "  annotations: {polex.dev/expires-in: 7d}\n  namespace:", 1)
+	again, promoted := []string{"unsigned/a.yaml " + pending.ReasonAlreadySigned}, []string{"signed/a.yaml"}
+	type steps []func(*repository)
+	commits := func(name, text string) func(*repository) {
+		return func(r *repository) { r.CommitFile("Put it there", name, text) }
 	}
-	ask := func(r *repository, text string) {
-		r.CommitFile("Ask for it", "unsigned/a.yaml", text)
+	removes := func(name string) func(*repository) {
+		return func(r *repository) {
+			r.Git("rm", "--quiet", name)
+			r.Commit("Remove it")
+		}
 	}
+	asks, signs, unsigns := commits("unsigned/a.yaml", text), commits("signed/a.yaml", signed), removes("signed/a.yaml")
 	for _, tc := range []struct {
 		name    string
-		history func(r *repository)
+		history steps
 		want    []string
 		err     error
 	}{
-		{name: "for the first time", history: func(r *repository) { ask(r, text) }, want: []string{"signed/a.yaml"}},
-		{name: "withdrawn before it was signed", history: func(r *repository) {
-			ask(r, text)
-			removed(r, "unsigned/a.yaml")
-			ask(r, text)
-		}, want: []string{"signed/a.yaml"}},
-		{name: "it lay in the folder before anything was signed", history: func(r *repository) {
-			r.CommitFile("Excuse it", "signed/a.yaml", text)
-			removed(r, "signed/a.yaml")
-			ask(r, text)
-		}, want: []string{"signed/a.yaml"}},
-		{name: "signed and removed", history: func(r *repository) {
-			r.CommitFile("Sign it", "signed/a.yaml", signed)
-			removed(r, "signed/a.yaml")
-			ask(r, text)
-		}, want: again},
-		{name: "signed in another file, with other rules", history: func(r *repository) {
-			r.CommitFile("Sign it", "signed/team/b.yaml", strings.Replace(signed, "[r]", "[s]", 1))
-			removed(r, "signed/team/b.yaml")
-			ask(r, text)
-		}, want: again},
-		{name: "signed and removed on a branch that was merged the wrong way round", history: func(r *repository) {
+		{"for the first time", steps{asks}, promoted, nil},
+		{"withdrawn before it was signed", steps{asks, removes("unsigned/a.yaml"), asks}, promoted, nil},
+		{"it lay in the folder before anything was signed", steps{commits("signed/a.yaml", text), unsigns, asks}, promoted, nil},
+		{"signed and removed", steps{signs, unsigns, asks}, again, nil},
+		{"signed in another file, with other rules", steps{
+			commits("signed/team/b.yaml", strings.Replace(signed, "[r]", "[s]", 1)), removes("signed/team/b.yaml"), asks}, again, nil},
+		{"signed and removed on a branch that was merged the wrong way round", steps{func(r *repository) {
 			r.Git("branch", "side")
-			r.CommitFile("Sign it", "signed/a.yaml", signed)
-			removed(r, "signed/a.yaml")
+			signs(r)
+			unsigns(r)
 			r.Git("checkout", "--quiet", "side")
 			r.Git("merge", "--quiet", "--no-ff", "--message=Merge main", "main")
 			r.Git("branch", "--force", "main")
 			r.Git("checkout", "--quiet", "main")
-			ask(r, text)
-		}, want: again},
-		{name: "another one was signed and removed", history: func(r *repository) {
-			r.CommitFile("Sign it", "signed/b.yaml", strings.ReplaceAll(signed, "name: a", "name: b"))
-			removed(r, "signed/b.yaml")
-			ask(r, text)
-		}, want: []string{"signed/a.yaml"}},
-		{name: "with an end of its own, signed and removed", history: func(r *repository) {
-			r.CommitFile("Sign it", "signed/a.yaml", signed)
-			removed(r, "signed/a.yaml")
-			ask(r, strings.Replace(text, "  namespace:", "  annotations: {polex.dev/expires-in: 7d}\n  namespace:", 1))
-		}, want: []string{"signed/a.yaml"}},
-		{name: "in a shallow clone", history: func(r *repository) {
-			ask(r, text)
-			r.Write(".git/shallow", r.Head()+"\n")
-		}, err: git.ErrShallow},
+		}, asks}, again, nil},
+		{"another one was signed and removed", steps{
+			commits("signed/b.yaml", strings.ReplaceAll(signed, "name: a", "name: b")), removes("signed/b.yaml"), asks}, promoted, nil},
+		{"with an end of its own, signed and removed", steps{signs, unsigns, commits("unsigned/a.yaml", dated)}, promoted, nil},
+		{"in a shallow clone", steps{asks, func(r *repository) { r.Write(".git/shallow", r.Head()+"\n") }}, nil, git.ErrShallow},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRepository(t, nil)
-			tc.history(r)
+			for _, step := range tc.history {
+				step(r)
+			}
 			job, _ := r.job()
 			until := committedAt.Add(90 * 24 * time.Hour)
 			job.Checks.Rules = sign.Rules{Terms: lifetime.Terms{Grandfathered: map[string]time.Time{lifetime.ContentDigest(parse(t, text)): until}}}
 			config := shape.Config{}
 			config.Rules.Terms = job.Checks.Rules.Terms
-			var err error
-			job.Checks.Shape, err = shape.New(config)
-			must.Do(r.TB, err)
+			job.Checks.Shape = must.Get(shape.New(config))(t)
 			job.Recorder = recording(func(plan *promotion.Plan) ([]*exception.Document, error) {
 				var docs []*exception.Document
 				for _, doc := range plan.Prepared() {
-					recorded, err := doc.Add(exception.Addition{Path: exception.Path{"metadata", "annotations", exception.AnnotationApprovedBy}, Value: "bob"})
-					must.Do(r.TB, err)
-					docs = append(docs, recorded)
+					by := exception.Addition{Path: exception.Path{"metadata", "annotations", exception.AnnotationApprovedBy}, Value: "bob"}
+					docs = append(docs, must.Get(doc.Add(by))(t))
 				}
 				return docs, nil
 			})

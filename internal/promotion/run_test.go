@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/promotion"
 	"github.com/polex-dev/polex/internal/promotion/deliver"
@@ -162,22 +160,16 @@ func stamped(text string) string {
 // job is a promotion with a commit that signs with a stamp. asked counts the review look-ups and the signatures.
 func (r *repository) job() (job promotion.Job, asked *[2]int) {
 	r.TB.Helper()
-	kinds, err := trust.NewKinds(nil)
-	must.Do(r.TB, err)
-	config := shape.Config{}
-	config.Rules.Unbounded = true
-	checker, err := shape.New(config)
-	must.Do(r.TB, err)
 	if r.clone != nil {
 		r.clone.Close()
 	}
-	r.clone, err = commit.Open(commit.Options{Dir: r.Dir})
-	must.Do(r.TB, err)
+	r.clone = must.Get(commit.Open(commit.Options{Dir: r.Dir}))(r.TB)
 	r.TB.Cleanup(func() { r.clone.Close() })
 	asked = &[2]int{}
 	return promotion.Job{
 		Clone: r.clone, Now: committedAt, To: deliver.To{Way: deliver.Commit, By: *author()},
-		Checks: promotion.Checks{Kinds: kinds, Shape: checker, Rules: sign.Rules{InsecureAllowUnbounded: true}},
+		Checks: promotion.Checks{Kinds: must.Get(trust.NewKinds(nil))(r.TB), Shape: r.checker(nil),
+			Rules: sign.Rules{InsecureAllowUnbounded: true}},
 		Recorder: recording(func(plan *promotion.Plan) ([]*exception.Document, error) {
 			asked[0]++
 			return plan.Prepared(), nil
@@ -187,6 +179,29 @@ func (r *repository) job() (job promotion.Job, asked *[2]int) {
 			return stamp(r.TB, docs), nil
 		}),
 	}, asked
+}
+
+// pushing is a job that pushes to main.
+func (r *repository) pushing() (job promotion.Job, asked *[2]int) {
+	r.TB.Helper()
+	job, asked = r.job()
+	job.To.Way, job.To.Push = deliver.Push, toMain
+	return job, asked
+}
+
+// checker permits exceptions without an expiry.
+func (r *repository) checker(checks map[string]shape.Level) *shape.Checker {
+	r.TB.Helper()
+	config := shape.Config{}
+	config.Rules.Unbounded, config.Checks = true, checks
+	return must.Get(shape.New(config))(r.TB)
+}
+
+// noOverlaps makes an overlap of exceptions an error.
+func (r *repository) noOverlaps(j *promotion.Job) {
+	r.TB.Helper()
+	j.Checks.Shape = r.checker(map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError})
+	j.Checks.Overlaps = true
 }
 
 // recording is a [promotion.Recorder].
@@ -235,40 +250,43 @@ func TestRun(t *testing.T) {
 	refuse := func(file string) exception.Refusals {
 		return exception.Refusals{{Position: exception.Position{File: file}, Reason: "not-approved"}}
 	}
+	refusing := func(file string) recording {
+		return func(*promotion.Plan) ([]*exception.Document, error) { return nil, refuse(file) }
+	}
+	plans := func(_ *repository, j *promotion.Job) { j.To.Way = deliver.Plan }
+	keepsGoing := func(_ *repository, j *promotion.Job) { j.KeepGoing = true }
+	const otherKind = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
+	both, onlyB, isSigned := []string{"signed/a.yaml", "signed/b.yaml"}, []string{"signed/b.yaml"}, " "+sign.ReasonSignaturePresent
 	for _, tc := range []struct {
 		name    string
 		files   map[string]string
-		change  func(*promotion.Job)
+		change  func(*repository, *promotion.Job)
 		want    []string
 		asked   [2]int // records and signatures
 		written bool
 		leftOut int
 	}{
 		{name: "nothing is pending", files: map[string]string{"unsigned/README.md": "x\n"}},
-		{name: "all", want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
-		{name: "a plan stops", change: func(j *promotion.Job) { j.To.Way = deliver.Plan },
-			want: []string{"signed/a.yaml", "signed/b.yaml"}, asked: [2]int{1, 0}},
-		{name: "a plan is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: func(j *promotion.Job) { j.To.Way = deliver.Plan },
-			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
+		{name: "all", want: both, asked: [2]int{1, 1}, written: true},
+		{name: "a plan stops", change: plans, want: both, asked: [2]int{1, 0}},
+		{name: "a plan is refused as well", files: map[string]string{"unsigned/a.yaml": sealed}, change: plans,
+			want: []string{"unsigned/a.yaml" + isSigned}},
 		{name: "a malformed file refuses all", files: map[string]string{"unsigned/a.yaml": "a: ["}, want: []string{"unsigned/a.yaml malformed"}},
 		{name: "a document that cannot be signed refuses all", files: map[string]string{"unsigned/a.yaml": sealed},
-			want: []string{"unsigned/a.yaml " + sign.ReasonSignaturePresent}},
-		{name: "another kind beside exceptions refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n" + podText("beside", "beside")},
+			want: []string{"unsigned/a.yaml" + isSigned}},
+		{name: "another kind beside exceptions refuses all", files: map[string]string{"unsigned/a.yaml": otherKind + "---\n" + podText("beside", "beside")},
 			want: []string{"unsigned/a.yaml " + promotion.ReasonKindNotAllowed}},
-		{name: "a kind that is nearly the one of exceptions refuses all", files: map[string]string{"unsigned/a.yaml": "apiVersion: kyverno.io/v2\nkind: policyException\nmetadata: {name: a, namespace: b}\n"},
+		{name: "a kind that is nearly the one of exceptions refuses all", files: map[string]string{
+			"unsigned/a.yaml": "apiVersion: kyverno.io/v2\nkind: policyException\nmetadata: {name: a, namespace: b}\n"},
 			want: []string{"unsigned/a.yaml " + promotion.ReasonKindNotAllowed}},
-		{name: "a file of another kind stays", files: map[string]string{"unsigned/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"},
-			want: []string{"signed/b.yaml"}, asked: [2]int{1, 1}, written: true},
-		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: func(j *promotion.Job) { j.KeepGoing = true },
-			want: []string{"signed/b.yaml", "unsigned/c.yaml malformed", "unsigned/a.yaml " + sign.ReasonSignaturePresent}, asked: [2]int{1, 1}, written: true, leftOut: 2},
-		{name: "what only a file that is left out excludes", files: map[string]string{"unsigned/A.yaml": sealed}, change: func(j *promotion.Job) { j.KeepGoing = true },
-			want: []string{"signed/a.yaml", "signed/b.yaml", "unsigned/A.yaml " + sign.ReasonSignaturePresent}, asked: [2]int{1, 1}, written: true, leftOut: 1},
-		{name: "a review refuses all", change: func(j *promotion.Job) {
-			j.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) {
-				return nil, refuse("unsigned/a.yaml")
-			})
-		}, want: []string{"unsigned/a.yaml not-approved"}},
-		{name: "what has no approval is left out", change: func(j *promotion.Job) {
+		{name: "a file of another kind stays", files: map[string]string{"unsigned/a.yaml": otherKind}, want: onlyB, asked: [2]int{1, 1}, written: true},
+		{name: "they are left out", files: map[string]string{"unsigned/a.yaml": sealed, "unsigned/c.yaml": "a: ["}, change: keepsGoing,
+			want: append(onlyB, "unsigned/c.yaml malformed", "unsigned/a.yaml"+isSigned), asked: [2]int{1, 1}, written: true, leftOut: 2},
+		{name: "what only a file that is left out excludes", files: map[string]string{"unsigned/A.yaml": sealed}, change: keepsGoing,
+			want: append(both, "unsigned/A.yaml"+isSigned), asked: [2]int{1, 1}, written: true, leftOut: 1},
+		{name: "a review refuses all", change: func(_ *repository, j *promotion.Job) { j.Recorder = refusing("unsigned/a.yaml") },
+			want: []string{"unsigned/a.yaml not-approved"}},
+		{name: "what has no approval is left out", change: func(_ *repository, j *promotion.Job) {
 			j.KeepGoing = true
 			j.Recorder = recording(func(plan *promotion.Plan) ([]*exception.Document, error) {
 				if plan.Has("unsigned/a.yaml") {
@@ -276,24 +294,17 @@ func TestRun(t *testing.T) {
 				}
 				return plan.Prepared(), nil
 			})
-		}, want: []string{"signed/b.yaml", "unsigned/a.yaml not-approved"}, asked: [2]int{0, 1}, written: true, leftOut: 1},
-		{name: "what no file mends refuses all", change: func(j *promotion.Job) {
-			j.KeepGoing = true
-			j.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) {
-				return nil, refuse("elsewhere")
-			})
+		}, want: append(onlyB, "unsigned/a.yaml not-approved"), asked: [2]int{0, 1}, written: true, leftOut: 1},
+		{name: "what no file mends refuses all", change: func(_ *repository, j *promotion.Job) {
+			j.KeepGoing, j.Recorder = true, refusing("elsewhere")
 		}, want: []string{"elsewhere not-approved"}},
-		{name: "the trust policy refuses all", change: func(j *promotion.Job) {
+		{name: "the trust policy refuses all", change: func(_ *repository, j *promotion.Job) {
 			j.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) {
 				return nil, refuse("unsigned/a.yaml")
 			})
 		}, want: []string{"unsigned/a.yaml not-approved"}, asked: [2]int{1, 0}},
-		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: func(j *promotion.Job) {
-			config := shape.Config{}
-			config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
-			j.Checks.Shape, _ = shape.New(config)
-			j.Checks.Overlaps = true
-		}, want: []string{"unsigned/a.yaml " + shape.ReasonOverlaps}},
+		{name: "what overlaps is refused", files: map[string]string{"signed/old.yaml": podText("old", "a")}, change: (*repository).noOverlaps,
+			want: []string{"unsigned/a.yaml " + shape.ReasonOverlaps}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			files := map[string]string{"unsigned/a.yaml": podText("a", "a"), "unsigned/b.yaml": podText("b", "b")}
@@ -305,7 +316,7 @@ func TestRun(t *testing.T) {
 			head := r.Head()
 			job, asked := r.job()
 			if tc.change != nil {
-				tc.change(&job)
+				tc.change(r, &job)
 			}
 			result, err := promotion.Run(t.Context(), job)
 			must.Do(r.TB, err)
@@ -323,30 +334,18 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunNoVerifier: signed files from another job are always verified.
-func TestRunNoVerifier(t *testing.T) {
-	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
-	job, _ := r.job()
-	job.SignedInput = t.TempDir()
-	_, err := promotion.Run(t.Context(), job)
-	expect.That(t, err != nil && strings.Contains(err.Error(), "no trusted signer"), "Run: %v", err)
-}
-
 // TestRunEmptyRefusal: an error with an empty list of refusals does not mean "nothing pending".
 func TestRunEmptyRefusal(t *testing.T) {
 	for _, empty := range []error{exception.Refusals{}, promotion.Findings{}} {
 		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 		job, _ := r.job()
-		job.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) {
-			return nil, empty
-		})
-		if result, err := promotion.Run(t.Context(), job); err == nil {
-			t.Errorf("%T: Run: %v", empty, outcome(result))
-		}
-		job.Signer = nil
-		job.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) { return nil, empty })
-		if result, err := promotion.Run(t.Context(), job); err == nil {
-			t.Errorf("%T: Run: %v", empty, outcome(result))
+		job.Signer = signing(func(context.Context, []*exception.Document) ([]*exception.Document, error) { return nil, empty })
+		unrecorded := job
+		unrecorded.Recorder = recording(func(*promotion.Plan) ([]*exception.Document, error) { return nil, empty })
+		unrecorded.Signer = nil
+		for _, j := range []promotion.Job{job, unrecorded} {
+			result, err := promotion.Run(t.Context(), j)
+			expect.That(t, err != nil, "%T: Run: %+v", empty, result)
 		}
 	}
 }
@@ -360,20 +359,21 @@ func TestRunRehearses(t *testing.T) {
 		prepare func(*repository, *promotion.Job)
 		want    string
 	}{
-		"the output exists":            {output(t.TempDir()), "name another folder with --signed-output"},
-		"the output has no folder":     {output(t.TempDir() + "/missing/sealed"), "no such file"},
-		"another Git holds the branch": {func(r *repository, _ *promotion.Job) { r.Write(".git/refs/heads/main.lock", "") }, "if no Git runs there, rm"},
-		"another Git holds HEAD":       {func(r *repository, _ *promotion.Job) { r.Write(".git/HEAD.lock", "") }, "if no Git runs there, rm"},
-		"a folder is in the way":       {func(r *repository, _ *promotion.Job) { r.Write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
-		"HEAD is detached":             {func(r *repository, _ *promotion.Job) { r.Git("checkout", "--quiet", "--detach") }, commit.ErrDetached.Error()},
+		"the output exists":                {output(t.TempDir()), "name another folder with --signed-output"},
+		"the output has no folder":         {output(t.TempDir() + "/missing/sealed"), "no such file"},
+		"another Git holds the branch":     {func(r *repository, _ *promotion.Job) { r.Write(".git/refs/heads/main.lock", "") }, "if no Git runs there, rm"},
+		"another Git holds HEAD":           {func(r *repository, _ *promotion.Job) { r.Write(".git/HEAD.lock", "") }, "if no Git runs there, rm"},
+		"a folder is in the way":           {func(r *repository, _ *promotion.Job) { r.Write("signed/a.yaml/", "") }, commit.ErrInTheWay.Error()},
+		"nobody is trusted to have signed": {func(_ *repository, j *promotion.Job) { j.SignedInput = t.TempDir() }, "no trusted signer"},
+		"HEAD is detached":                 {func(r *repository, _ *promotion.Job) { r.Git("checkout", "--quiet", "--detach") }, commit.ErrDetached.Error()},
 	} {
 		r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 		head := r.Head()
 		job, asked := r.job()
 		tc.prepare(r, &job)
-		if _, err := promotion.Run(t.Context(), job); err == nil || !strings.Contains(err.Error(), tc.want) || asked[1] != 0 {
-			t.Errorf("%s: %d signatures, %v", name, asked[1], err)
-		}
+		_, err := promotion.Run(t.Context(), job)
+		expect.Error(t, err, tc.want)
+		expect.Is(t, name+": signatures", 0, asked[1])
 		r.unchanged(head)
 	}
 }
@@ -413,8 +413,7 @@ func TestRunPushes(t *testing.T) {
 				tc.before(r, other)
 			}
 			head := r.Head()
-			job, _ := r.job()
-			job.To.Way, job.To.Push = deliver.Push, toMain
+			job, _ := r.pushing()
 			result, err := promotion.Run(t.Context(), job)
 			if tc.want == nil {
 				var refused *commit.RefusedError
@@ -441,13 +440,8 @@ func TestRunOverlapArrives(t *testing.T) {
 	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
 	other := r.remote()
 	head := r.Head()
-	job, _ := r.job()
-	job.To.Way, job.To.Push, job.Checks.Overlaps = deliver.Push, toMain, true
-	config := shape.Config{}
-	config.Rules.Unbounded, config.Checks = true, map[string]shape.Level{shape.ReasonOverlaps: shape.LevelError}
-	var err error
-	job.Checks.Shape, err = shape.New(config)
-	must.Do(r.TB, err)
+	job, _ := r.pushing()
+	r.noOverlaps(&job)
 	sign := job.Signer
 	job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 		other.Write("signed/old.yaml", podText("old", "a"))
@@ -457,26 +451,7 @@ func TestRunOverlapArrives(t *testing.T) {
 	})
 	result, err := promotion.Run(t.Context(), job)
 	must.Do(r.TB, err)
-	diff := cmp.Diff([]string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result))
-	expect.That(t, diff == "" && result.Moves == nil, "(-want +got):\n%s", diff)
+	expect.Equal(t, "result", []string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result))
+	expect.Empty(t, "moves", result.Moves)
 	r.unchanged(head)
-}
-
-// TestRunProposes: a second run makes no second pull request.
-func TestRunProposes(t *testing.T) {
-	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
-	r.remote()
-	head := r.Head()
-	for _, want := range []error{nil, promotion.ErrBranchTaken} { // without a trust policy, the branch cannot be verified
-		job, asked := r.job()
-		job.To.Way, job.To.Push = deliver.PullRequest, toMain
-		result, err := promotion.Run(t.Context(), job)
-		if !errors.Is(err, want) || asked[1] == 1 != (want == nil) {
-			t.Fatalf("Run: %v, and %d signatures were asked for", err, asked[1])
-		}
-		if want == nil && result.To.Branch != "polex/signed-"+head[:12] {
-			t.Errorf("it was pushed to %s", result.To)
-		}
-		r.unchanged(head)
-	}
 }

@@ -24,12 +24,11 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
-// sigstore is a sandbox with a signer and a verifier.
+// sigstore is a sandbox with a signer and a verifier. strict also requires the commit of the run.
 type sigstore struct {
-	box      *sandbox.Sandbox
-	root     *trust.Root
-	signer   *sign.Signer
-	verifier *verify.Verifier
+	box              *sandbox.Sandbox
+	signer           *sign.Signer
+	verifier, strict *verify.Verifier
 }
 
 func newSigstore(t *testing.T) *sigstore {
@@ -37,70 +36,89 @@ func newSigstore(t *testing.T) *sigstore {
 	box := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()}))(t)
 	t.Cleanup(func() { _ = box.Close() })
 	root := must.Get(trust.LoadRoot(box.TrustedRootPath))(t)
-	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
-		{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject()}}}, root))(t)
-	return &sigstore{box, root, must.Get(sandboxtest.Signer(t.Context(), box, sandbox.Identity{}))(t), must.Get(verify.New(policy))(t)}
+	s := &sigstore{box: box, signer: must.Get(sandboxtest.Signer(t.Context(), box, sandbox.Identity{}))(t)}
+	for verifier, requireCommit := range map[**verify.Verifier]bool{&s.verifier: false, &s.strict: true} {
+		policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{
+			{Issuer: box.IssuerURL, Subject: sandbox.Identity{}.Subject(), RequireCommit: requireCommit}}}, root))(t)
+		*verifier = must.Get(verify.New(policy))(t)
+	}
+	return s
 }
 
-// changed replaces a text in a file of the folder.
-func changed(name, old, text string) func(*repository, string) {
-	return func(r *repository, dir string) {
+// handed signs the pending exceptions into a folder for another job.
+func (q *queue) handed(t *testing.T, signer *sign.Signer) (dir string, handed *promotion.Signed) {
+	t.Helper()
+	sealed := must.Get(signer.Seal(t.Context(), q.Documents(), time.Now()))(t)
+	dir = filepath.Join(t.TempDir(), "sealed")
+	handed = must.Get(q.Signed(sealed))(t)
+	must.Get(handed.Make(t.Context(), deliver.To{Way: deliver.Folder, Folder: dir}))(t)
+	return dir, handed
+}
+
+// changed replaces a file of the folder by another text.
+func changed(name string, change func(text string) string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		content := must.Get(os.ReadFile(path))(r.TB)
-		must.Do(r.TB, os.WriteFile(path, []byte(strings.Replace(string(content), old, text, 1)), 0o600))
+		content := must.Get(os.ReadFile(path))(t)
+		must.Do(t, os.WriteFile(path, []byte(change(string(content))), 0o600))
 	}
+}
+
+func replaced(name, old, text string) func(*testing.T, string) {
+	return changed(name, func(content string) string { return strings.Replace(content, old, text, 1) })
+}
+
+// moved puts a link in the place of a file or folder.
+func moved(name, to string) func(*testing.T, string) {
+	return func(t *testing.T, dir string) {
+		must.Do(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, to)))
+		must.Do(t, os.Symlink(filepath.Base(to), filepath.Join(dir, name)))
+	}
+}
+
+// asking is the request of an exception for a week.
+func asking(text string) string {
+	return strings.Replace(text, "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
 }
 
 // TestTakeOver: signed files from another job are accepted if they match the request and were signed after it.
 func TestTakeOver(t *testing.T) {
 	s := newSigstore(t)
-	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	request := asking(exceptionText("a"))
+	const signed, manifest = "signed/a.yaml", promotion.ManifestName
+	wider := replaced(signed, "[Pod]", "[Pod, Deployment]")
 	for _, tc := range []struct {
 		name  string
-		asked time.Time // time of the request
-		later bool      // it starts later
-		spoil func(r *repository, dir string)
+		asked time.Duration // from now to the time of the request
+		later bool          // it starts later
+		spoil func(t *testing.T, dir string)
 		want  string // the reason; "" if it is accepted
 	}{
-		{name: "as it should be", asked: time.Now()},
-		{name: "with a later start", asked: time.Now(), later: true},
-		{name: "with a later start, altered", asked: time.Now(), later: true, want: "altered", spoil: changed("signed/a.yaml", "[Pod]", "[Pod, Deployment]")},
-		{name: "clocks apart", asked: time.Now().Add(4 * time.Minute)},
-		{name: "sealed earlier", asked: time.Now().Add(time.Hour), want: promotion.ReasonSignedEarlier},
-		{name: "two documents for one", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			content := must.Get(os.ReadFile(filepath.Join(dir, "signed", "a.yaml")))(r.TB)
-			must.Do(r.TB, os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), append(append(content, "---\n"...), content...), 0o600))
+		{name: "as it should be"},
+		{name: "with a later start", later: true},
+		{name: "with a later start, altered", later: true, want: "altered", spoil: wider},
+		{name: "clocks apart", asked: 4 * time.Minute},
+		{name: "sealed earlier", asked: time.Hour, want: promotion.ReasonSignedEarlier},
+		{name: "two documents for one", want: promotion.ReasonNotTheRequest,
+			spoil: changed(signed, func(text string) string { return text + "---\n" + text })},
+		{name: "malformed", want: promotion.ReasonMalformed, spoil: changed(signed, func(string) string { return "a: [\n" })},
+		{name: "altered", want: "altered", spoil: wider},
+		{name: "a manifest of another kind", want: promotion.ReasonNotTheRequest, spoil: changed(manifest, func(string) string {
+			return `{"apiVersion":"polex.dev/v1alpha1","kind":"Report"}`
+		})},
+		{name: "a manifest that leads elsewhere", want: promotion.ReasonNotTheRequest,
+			spoil: replaced(manifest, `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`)},
+		{name: "a manifest of what does not wait", want: promotion.ReasonNotTheRequest,
+			spoil: replaced(manifest, `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`)},
+		{name: "a manifest that is a link", want: pending.ReasonNotRegular, spoil: moved(manifest, manifest+".real")},
+		{name: "a file that is a link", want: pending.ReasonNotRegular, spoil: moved(signed, "../real.yaml")},
+		{name: "a file that is too large", want: pending.ReasonTooLarge, spoil: func(t *testing.T, dir string) {
+			must.Do(t, os.Truncate(filepath.Join(dir, signed), pending.MaxFile+1))
 		}},
-		{name: "malformed", asked: time.Now(), want: promotion.ReasonMalformed, spoil: func(r *repository, dir string) {
-			must.Do(r.TB, os.WriteFile(filepath.Join(dir, "signed", "a.yaml"), []byte("a: [\n"), 0o600))
+		{name: "a file that is gone", want: promotion.ReasonNotTheRequest, spoil: func(t *testing.T, dir string) {
+			must.Do(t, os.Remove(filepath.Join(dir, signed)))
 		}},
-		{name: "altered", asked: time.Now(), want: "altered", spoil: changed("signed/a.yaml", "[Pod]", "[Pod, Deployment]")},
-		{name: "a manifest of another kind", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			must.Do(r.TB, os.WriteFile(filepath.Join(dir, promotion.ManifestName), []byte(`{"apiVersion":"polex.dev/v1alpha1","kind":"Report"}`), 0o600))
-		}},
-		{name: "a manifest that leads elsewhere", asked: time.Now(), want: promotion.ReasonNotTheRequest,
-			spoil: changed(promotion.ManifestName, `"to": "signed/a.yaml"`, `"to": ".github/workflows/a.yaml"`)},
-		{name: "a manifest of what does not wait", asked: time.Now(), want: promotion.ReasonNotTheRequest,
-			spoil: changed(promotion.ManifestName, `"from": "unsigned/a.yaml"`, `"from": "unsigned/x.yaml"`)},
-		{name: "a manifest that is a link", asked: time.Now(), want: pending.ReasonNotRegular, spoil: func(r *repository, dir string) {
-			name := filepath.Join(dir, promotion.ManifestName)
-			must.Do(r.TB, os.Rename(name, name+".real"))
-			must.Do(r.TB, os.Symlink(promotion.ManifestName+".real", name))
-		}},
-		{name: "a file that is a link", asked: time.Now(), want: pending.ReasonNotRegular, spoil: func(r *repository, dir string) {
-			must.Do(r.TB, os.Rename(filepath.Join(dir, "signed", "a.yaml"), dir+".real"))
-			must.Do(r.TB, os.Symlink(dir+".real", filepath.Join(dir, "signed", "a.yaml")))
-		}},
-		{name: "a file that is too large", asked: time.Now(), want: pending.ReasonTooLarge, spoil: func(r *repository, dir string) {
-			must.Do(r.TB, os.Truncate(filepath.Join(dir, "signed", "a.yaml"), pending.MaxFile+1))
-		}},
-		{name: "a file that is gone", asked: time.Now(), want: promotion.ReasonNotTheRequest, spoil: func(r *repository, dir string) {
-			must.Do(r.TB, os.Remove(filepath.Join(dir, "signed", "a.yaml")))
-		}},
-		{name: "a folder that is a link", asked: time.Now(), want: promotion.ReasonUnexpectedFile, spoil: func(r *repository, dir string) {
-			must.Do(r.TB, os.Rename(filepath.Join(dir, "signed"), filepath.Join(dir, "other")))
-			must.Do(r.TB, os.Symlink("other", filepath.Join(dir, "signed")))
-		}},
+		{name: "a folder that is a link", want: promotion.ReasonUnexpectedFile, spoil: moved("signed", "other")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, request := newRepository(t, nil), request
@@ -109,16 +127,11 @@ func TestTakeOver(t *testing.T) {
 			}
 			r.Write("unsigned/a.yaml", request)
 			r.Git("add", "--all")
-			r.commitAt("Ask", tc.asked)
+			r.commitAt("Ask", time.Now().Add(tc.asked))
 			q := r.open()
-			sealed, err := s.signer.Seal(t.Context(), q.Documents(), time.Now())
-			must.Do(r.TB, err)
-			dir := filepath.Join(t.TempDir(), "sealed")
-			handed, err := q.Signed(sealed)
-			must.Do(r.TB, err)
-			must.Get(handed.Make(t.Context(), deliver.To{Way: deliver.Folder, Folder: dir}))(t)
+			dir, handed := q.handed(t, s.signer)
 			if tc.spoil != nil {
-				tc.spoil(r, dir)
+				tc.spoil(t, dir)
 			}
 			got, err := q.TakeOver(dir, s.verifier, time.Now())
 			var refused exception.Refusals
@@ -141,24 +154,15 @@ func startsLater(request string) string {
 // the run that signed it has the request, and is in the history of the promoted commit.
 func TestRequireCommit(t *testing.T) {
 	s := newSigstore(t)
-	request := strings.Replace(exceptionText("a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
-	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL,
-		Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root))(t)
-	strict := must.Get(verify.New(policy))(t)
+	request := asking(exceptionText("a"))
 	r := newRepository(t, nil)
-	commit := func(message string) string {
-		r.Commit(message)
-		return r.Head()
-	}
-	before := commit("Begin")
-	r.Write("unsigned/a.yaml", strings.Replace(request, "Pod", "Job", 1))
-	wider := commit("Ask for other resources")
-	r.Write("unsigned/a.yaml", request)
-	asked := commit("Ask")
+	before := r.Commit("Begin")
+	wider := r.CommitFile("Ask for other resources", "unsigned/a.yaml", strings.Replace(request, "Pod", "Job", 1))
+	asked := r.CommitFile("Ask", "unsigned/a.yaml", request)
 	r.Git("checkout", "--quiet", "-b", "side")
-	aside := commit("Beside")
+	aside := r.Commit("Beside")
 	r.Git("checkout", "--quiet", "main")
-	later := commit("Later")
+	later := r.Commit("Later")
 	for name, tc := range map[string]struct{ sha, want string }{
 		"the promoted commit":     {later, ""},
 		"the commit of the merge": {asked, ""},
@@ -168,19 +172,11 @@ func TestRequireCommit(t *testing.T) {
 		"an unknown commit":       {strings.Repeat("ab", 20), promotion.ReasonNotAtCommit},
 		"not a commit":            {"main", promotion.ReasonNotAtCommit},
 	} {
-		signer, err := sandboxtest.Signer(t.Context(), s.box, sandbox.Identity{SHA: tc.sha})
-		must.Do(r.TB, err)
 		q := r.open()
-		sealed, err := signer.Seal(t.Context(), q.Documents(), time.Now())
-		must.Do(r.TB, err)
-		dir := filepath.Join(t.TempDir(), "sealed")
-		handed, err := q.Signed(sealed)
-		must.Do(r.TB, err)
-		must.Get(handed.Make(t.Context(), deliver.To{Way: deliver.Folder, Folder: dir}))(t)
-		if _, err := q.TakeOver(dir, s.verifier, time.Now()); err != nil {
-			t.Errorf("%s, not required: %v", name, err)
-		}
-		_, err = q.TakeOver(dir, strict, time.Now())
+		dir, _ := q.handed(t, must.Get(sandboxtest.Signer(t.Context(), s.box, sandbox.Identity{SHA: tc.sha}))(t))
+		_, err := q.TakeOver(dir, s.verifier, time.Now())
+		expect.That(t, err == nil, "%s, not required: %v", name, err)
+		_, err = q.TakeOver(dir, s.strict, time.Now())
 		var refused exception.Refusals
 		if (err == nil) != (tc.want == "") || err != nil && (!errors.As(err, &refused) || refused[0].Reason != tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
@@ -191,10 +187,7 @@ func TestRequireCommit(t *testing.T) {
 // TestRunRequiresCommit: a run also checks the documents that it has signed itself.
 func TestRunRequiresCommit(t *testing.T) {
 	s := newSigstore(t)
-	policy := must.Get(trust.New(trust.Config{Authorities: []trust.AuthorityConfig{{Issuer: s.box.IssuerURL,
-		Subject: sandbox.Identity{}.Subject(), RequireCommit: true}}}, s.root))(t)
-	strict := must.Get(verify.New(policy))(t)
-	request := strings.Replace(podText("a", "a"), "  namespace: team-a\n", "  namespace: team-a\n  annotations: {polex.dev/expires-in: 7d}\n", 1)
+	request := asking(podText("a", "a"))
 	for name, tc := range map[string]struct {
 		request   string
 		elsewhere bool // the run is of a commit without the request
@@ -210,10 +203,9 @@ func TestRunRequiresCommit(t *testing.T) {
 		if !tc.elsewhere {
 			id.SHA = r.Head()
 		}
-		signer, err := sandboxtest.Signer(t.Context(), s.box, id)
-		must.Do(r.TB, err)
+		signer := must.Get(sandboxtest.Signer(t.Context(), s.box, id))(t)
 		job, _ := r.job()
-		job.Now, job.Verifier = time.Now(), strict
+		job.Now, job.Verifier = time.Now(), s.strict
 		job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
 			return signer.Sign(ctx, docs, job.Now)
 		})
@@ -225,48 +217,15 @@ func TestRunRequiresCommit(t *testing.T) {
 }
 
 const (
-	oldRequest = `apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata:
-  name: a
-  namespace: team-a
-  annotations:
-    polex.dev/expires-in: 7d
-spec:
-  exceptions:
-  - policyName: p
-    ruleNames: [r]
-  match: {any: [{resources: {kinds: [Pod]}}]}
-`
-	newRequest = `apiVersion: policies.kyverno.io/v1
-kind: PolicyException
-metadata:
-  name: a
-  namespace: team-a
-  annotations:
-    polex.dev/expires-in: 7d
-spec:
-  policyRefs:
-  - {name: p, kind: ValidatingPolicy}
-`
-	bareRequest = `apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata:
-  name: a
-  namespace: team-a
-spec:
-  exceptions:
-  - policyName: p
-    ruleNames: [r]
-`
-	// datedRequest states its expiry under a key of the team.
-	datedRequest = `apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata:
-  name: a
-  labels: {until: "2026-03-08"}
-spec: {}
-`
+	oldObject  = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata:\n  name: a\n  namespace: team-a\n"
+	newObject  = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata:\n  name: a\n  namespace: team-a\n"
+	forAWeek   = "  annotations:\n    polex.dev/expires-in: 7d\n"
+	oldPolicy  = "spec:\n  exceptions:\n  - policyName: p\n    ruleNames: [r]\n"
+	oldRequest = oldObject + forAWeek + oldPolicy + "  match: {any: [{resources: {kinds: [Pod]}}]}\n"
+	newRequest = newObject + forAWeek + "spec:\n  policyRefs:\n  - {name: p, kind: ValidatingPolicy}\n"
+	// bareRequest has no expiry, and datedRequest states it under a key of the team.
+	bareRequest  = oldObject + oldPolicy
+	datedRequest = "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata:\n  name: a\n  labels: {until: \"2026-03-08\"}\nspec: {}\n"
 )
 
 // TestDiffers: the signed message equals the request, except for the fields that signing adds.
