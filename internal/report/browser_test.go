@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,20 +21,26 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
+// saved writes a page, and returns its address.
+func saved(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.html")
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	return "file://" + path
+}
+
 // TestBrowser opens the page in Chromium, with the width of a phone and of a screen, in light and dark mode. Nothing
 // overflows, no request is made, and no error is logged. POLEX_TEST_SCREENSHOTS is a folder for screenshots.
 func TestBrowser(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.html")
-	v := large(120)
-	must.Do(t, os.WriteFile(path, []byte(written(t, "html", v)), 0o600))
 	b := browser.Start(t)
+	address := saved(t, written(t, "html", large(120)))
 	for _, width := range []int{400, 1280} {
 		for _, scheme := range []string{"light", "dark"} {
 			t.Run(fmt.Sprintf("%d %s", width, scheme), func(t *testing.T) {
 				b.Noise = nil
 				b.Call("Emulation.setDeviceMetricsOverride", browser.Object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
 				b.Call("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{{"name": "prefers-color-scheme", "value": scheme}}})
-				b.Open("file://" + path)
+				b.Open(address)
 				if got := b.Evaluate(`document.title + "|" + document.querySelectorAll("tbody[id]").length + "|" + (document.querySelectorAll("svg").length > 9)`); got != "Exceptions as of 2026-11-22|120|true" {
 					t.Errorf("the page is %v", got)
 				}
@@ -56,11 +61,8 @@ func TestBrowser(t *testing.T) {
 
 // TestSearch: in the browser, words and a state select entries, and the page works without scripts.
 func TestSearch(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.html")
-	v := large(500)
-	must.Do(t, os.WriteFile(path, []byte(written(t, "html", v)), 0o600))
-	b := browser.Start(t)
-	b.Open("file://" + path)
+	v, b := large(500), browser.Start(t)
+	b.Open(saved(t, written(t, "html", v)))
 	const shown = `document.querySelectorAll("tbody.entry:not([hidden])").length + "|" + document.getElementById("found").value + "|" + document.querySelectorAll("tbody.group:not([hidden])").length`
 	search := func(words, state string) string {
 		b.Evaluate(fmt.Sprintf(`(() => { words.value = %q; state.value = %q; words.dispatchEvent(new Event("input")) })()`, words, state))
@@ -81,11 +83,8 @@ func TestSearch(t *testing.T) {
 
 // TestPrint: the PDF from Chromium contains every ticket, digest, commit and log index of the page.
 func TestPrint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.html")
-	v := large(120)
-	must.Do(t, os.WriteFile(path, []byte(written(t, "html", v)), 0o600))
-	b := browser.Start(t)
-	b.Open("file://" + path)
+	v, b := large(120), browser.Start(t)
+	b.Open(saved(t, written(t, "html", v)))
 	said, _ := b.Evaluate(`document.body.innerText`).(string)
 	data, _ := b.Call("Page.printToPDF", browser.Object{"preferCSSPageSize": true})["data"].(string)
 	raw := must.Get(base64.StdEncoding.DecodeString(data))(t)
@@ -115,17 +114,12 @@ func TestPrint(t *testing.T) {
 // TestBrowserNotices: the checks of TestBrowser find the errors of a bad page.
 func TestBrowserNotices(t *testing.T) {
 	var asked atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	server.Listener = listener
-	server.Start()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
 	defer server.Close()
-	path := filepath.Join(t.TempDir(), "bad.html")
-	page := `<!doctype html><title>bad</title><img src="` + server.URL + `/x"><p style="color:#ddd;background:#fff">pale</p><h3 style="width:1px;overflow-wrap:anywhere">xyz</h3><ul class="tiles"><li><b style="display:block;width:1px">xyz</b></ul><div style="width:3000px">wide</div>`
-	must.Do(t, os.WriteFile(path, []byte(page), 0o600))
+	address := saved(t, `<!doctype html><title>bad</title><img src="`+server.URL+`/x"><p style="color:#ddd;background:#fff">pale</p><h3 style="width:1px;overflow-wrap:anywhere">xyz</h3><ul class="tiles"><li><b style="display:block;width:1px">xyz</b></ul><div style="width:3000px">wide</div>`)
 	b := browser.Start(t)
 	b.Call("Emulation.setDeviceMetricsOverride", browser.Object{"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": false})
-	b.Open("file://" + path)
+	b.Open(address)
 	expect.That(t, asked.Load() != 0 && strings.Contains(strings.Join(b.Noise, "\n"), server.URL),
 		"a request is not noticed: %q", b.Noise)
 	if b.Evaluate(contrast) == "" || b.Evaluate(headings) != "H3 after h0, not one h1, no language, too wide: xyz, broken: xyz" || b.Evaluate(`document.documentElement.scrollWidth`) == float64(390) {
