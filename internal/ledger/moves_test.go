@@ -10,7 +10,6 @@ import (
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
@@ -37,10 +36,7 @@ const otherKinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomiza
 func TestMoves(t *testing.T) {
 	w := inWorld(t)
 	text := draft("a", "30d", "a")
-	other := strings.ReplaceAll(draft("b", "30d", "b"), "  namespace: platform\n", "")
-	if other == draft("b", "30d", "b") {
-		other = strings.Replace(other, ", namespace: platform", "", 1)
-	}
+	other := strings.Replace(draft("b", "30d", "b"), "  namespace: platform\n", "", 1)
 	sealed := w.seal(t, text)[0]
 	begin := w.now.Add(-4 * time.Hour)
 	r := newRepository(t, begin)
@@ -73,21 +69,24 @@ func TestMoves(t *testing.T) {
 	expect.Equal(t, "signed", want, all())
 }
 
+// listOf is a list of items.
+func listOf(items ...string) string {
+	return "apiVersion: v1\nkind: List\nitems:\n" + strings.Join(items, "")
+}
+
+func item(name string) string {
+	return "- " + strings.ReplaceAll(strings.TrimSpace(draft(name, "30d", name)), "\n", "\n  ") + "\n"
+}
+
 // TestMovesFromLists: the author is known after the move for an item of a list, and for an
 // exception with a Flux variable as namespace.
 func TestMovesFromLists(t *testing.T) {
 	w := inWorld(t)
-	item := func(name string) string {
-		return "- " + strings.ReplaceAll(strings.TrimSpace(draft(name, "30d", name)), "\n", "\n  ") + "\n"
-	}
-	list := "apiVersion: v1\nkind: List\nitems:\n"
 	r := newRepository(t, w.now.Add(-4*time.Hour))
-	r.commit("Ann", "Ask", files{"deploy/list.yaml": list + item("a") + item("b"), "deploy/c.yaml": strings.Replace(draft("c", "30d", "c"), "platform", "${NS}", 1)})
-	r.commit("Adopter", "Adopt", files{"deploy/list.yaml": list + item("b"), "deploy/c.yaml": "", "unsigned/a.yaml": draft("a", "30d", "a"), "unsigned/c.yaml": draft("c", "30d", "c")})
+	r.commit("Ann", "Ask", files{"deploy/list.yaml": listOf(item("a"), item("b")), "deploy/c.yaml": strings.Replace(draft("c", "30d", "c"), "platform", "${NS}", 1)})
+	r.commit("Adopter", "Adopt", files{"deploy/list.yaml": listOf(item("b")), "deploy/c.yaml": "", "unsigned/a.yaml": draft("a", "30d", "a"), "unsigned/c.yaml": draft("c", "30d", "c")})
 	for _, e := range r.mustRead(w, nil).Entries {
-		if got := asked(e); !strings.HasPrefix(got, "waiting: Ann") {
-			t.Errorf("%s: %s", e.Identity.Name, got)
-		}
+		expect.That(t, strings.HasPrefix(asked(e), "waiting: Ann"), "%s: %s", e.Identity.Name, asked(e))
 	}
 }
 
@@ -102,21 +101,18 @@ func TestNeverSigned(t *testing.T) {
 	r.commit("Dan", "Edit b, drop c", files{"signed/b.yaml": draft("b", "30d", "better"), "signed/c.yaml": ""})
 	r.commit("Dan", "Put c back, and drop it", files{"signed/c.yaml": draft("c", "30d", "c")})
 	r.commit("Dan", "Drop it", files{"signed/c.yaml": ""})
-	state := func() (lines, findings []string) {
+	shows := func(what string, lines, findings []string) {
+		t.Helper()
+		var gotLines, gotFindings []string
 		l := r.mustRead(w, nil)
 		for _, e := range l.Entries {
 			if e.State.Here() {
 				line, _, _ := strings.Cut(asked(e), " at ")
-				lines = append(lines, e.Identity.Name+" "+line)
+				gotLines = append(gotLines, e.Identity.Name+" "+line)
 			}
 		}
-		return lines, found(l)
-	}
-	shows := func(what string, lines, findings []string) {
-		t.Helper()
-		gotLines, gotFindings := state()
-		for i, f := range gotFindings {
-			gotFindings[i] = strings.Replace(f, "PolicyException.kyverno.io platform/", "", 1)
+		for _, f := range found(l) {
+			gotFindings = append(gotFindings, strings.Replace(f, "PolicyException.kyverno.io platform/", "", 1))
 		}
 		expect.Equal(t, what, [][]string{lines, findings}, [][]string{gotLines, gotFindings})
 	}
@@ -129,46 +125,38 @@ func TestNeverSigned(t *testing.T) {
 	shows("edited later", []string{"a unsigned", "b unsigned", "evil unsigned"}, []string{"unsigned a signed/a.yaml", "unsigned b signed/b.yaml", "unsigned evil signed/evil.yaml", "returned a signed/a.yaml"})
 }
 
-// TestList: a list of exceptions names no policy, and does not count as the first signature.
-func TestList(t *testing.T) {
+// TestMayHoldExceptions: every document that may hold an exception is reported, with any group, any
+// case of the kind, and in any list. A file without a kind is, if a reader could take it for an exception.
+func TestMayHoldExceptions(t *testing.T) {
 	w := inWorld(t)
+	const others = "apiVersion: kyverno.io/v2\nKind: PolicyException\n"
+	for _, head := range []string{
+		"apiVersion: acme.example/v1\nkind: PolicyException\n", "apiVersion: acme.example/v1\nkind: policyexception\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptions\n",
+		"apiVersion: v1\nkind: List\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptionList\n", "apiVersion: acme.example/v1\nkind: exceptionlist\n", others,
+	} {
+		r := newRepository(t, w.now.Add(-time.Hour))
+		text := head + "metadata: {name: a, namespace: platform}\n"
+		if head != others {
+			text += "items: []\n"
+		}
+		r.commit("Ann", "Add it", files{"signed/a.yaml": text, "signed/kustomization.yaml": otherKinds, "signed/values.yaml": "replicas: 2\n",
+			"signed/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n", "signed/a.json": "{\"title\": \"x\"}\n"})
+		got := found(r.mustRead(w, nil))
+		expect.That(t, len(got) == 1 && strings.HasSuffix(got[0], " signed/a.yaml"), "%s: found %q", head, got)
+	}
+	// A list names no policy, and does not count as the first signature.
 	r := newRepository(t, w.now.Add(-4*time.Hour))
-	list := "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(draft("a", "30d", "a")), "\n", "\n  ") + "\n"
+	list := listOf(item("a"))
 	r.commit("Ann", "Ask for a list", files{"signed/list.yaml": list, "signed/b.yaml": draft("b", "30d", "b"), "unsigned/list.yaml": list})
 	var got []string
 	for _, e := range r.mustRead(w, nil).Entries {
 		got = append(got, fmt.Sprint(e.Identity.Kind, " ", e.State, " ", len(e.Policies)))
 	}
 	slices.Sort(got)
-	expect.Equal(t, "", []string{"List never-signed 0", "List waiting 0", "PolicyException never-signed 1"}, got)
-}
-
-// TestMayHoldExceptions: every document that may hold an exception is reported, with any group, any
-// case of the kind, and in any list.
-func TestMayHoldExceptions(t *testing.T) {
-	w := inWorld(t)
-	for _, head := range []string{
-		"apiVersion: acme.example/v1\nkind: PolicyException\n", "apiVersion: acme.example/v1\nkind: policyexception\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptions\n",
-		"apiVersion: v1\nkind: List\n", "apiVersion: kyverno.io/v2\nkind: PolicyExceptionList\n", "apiVersion: acme.example/v1\nkind: exceptionlist\n",
-	} {
-		r := newRepository(t, w.now.Add(-time.Hour))
-		r.commit("Ann", "Add it", files{"signed/a.yaml": head + "metadata: {name: a, namespace: platform}\nitems: []\n", "signed/kustomization.yaml": otherKinds})
-		got := found(r.mustRead(w, nil))
-		expect.That(t, len(got) == 1 && strings.HasSuffix(got[0], " signed/a.yaml"), "%s: found %q", head, got)
-	}
+	expect.Equal(t, "entries", []string{"List never-signed 0", "List waiting 0", "PolicyException never-signed 1"}, got)
 	for _, kind := range []ledger.Kind{ledger.KindAltered, ledger.KindUnsigned, ledger.KindUnverified, ledger.KindNeverSigned} {
 		expect.That(t, slices.Contains(ledger.Select("unverified"), kind), "unverified does not mean %s", kind)
 	}
-}
-
-// TestOthersWithoutKind: a file without a kind is reported only if a reader could take it for an exception.
-func TestOthersWithoutKind(t *testing.T) {
-	w := inWorld(t)
-	r := newRepository(t, w.now.Add(-time.Hour))
-	r.commit("Ann", "Add them", files{"signed/values.yaml": "replicas: 2\n", "signed/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n",
-		"signed/a.json": "{\"title\": \"x\"}\n", "signed/odd.yaml": "apiVersion: kyverno.io/v2\nKind: PolicyException\nmetadata: {name: a, namespace: platform}\n"})
-	got := found(r.mustRead(w, nil))
-	expect.That(t, len(got) == 1 && strings.HasSuffix(got[0], " signed/odd.yaml"), "found %q", got)
 }
 
 // TestRuns: the report has a finding for a signature of an unusual run. The commit of the run has
@@ -226,10 +214,7 @@ func TestRuns(t *testing.T) {
 		}
 		sealed := func(id sandbox.Identity, draft string) string {
 			t.Helper()
-			signer := must.Get(sandboxtest.Signer(t.Context(), w.Sandbox, id))(t)
-			doc := must.Get(exception.Parse([]byte(draft), "draft"))(t)
-			sealed := must.Get(signer.Seal(t.Context(), []*exception.Document{doc}, w.now))(t)
-			return string(sealed[0].Source())
+			return sealBy(t, must.Get(sandboxtest.Signer(t.Context(), w.Sandbox, id))(t), w.now, draft)[0]
 		}
 		signed := files{"unsigned/a.yaml": "", "signed/a.yaml": sealed(tc.id, draft("a", "10d", "why"))}
 		if tc.id.RunID == besideUsual {

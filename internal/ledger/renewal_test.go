@@ -13,12 +13,9 @@ import (
 	"encoding/pem"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -104,8 +101,9 @@ func TestRenewals(t *testing.T) {
 	}
 }
 
-// TestRenewalsAt: the report for an earlier time has no later renewals.
-func TestRenewalsAt(t *testing.T) {
+// TestRenewalsOptions: the report for an earlier time has no later renewals. The finding about many
+// renewals is optional, and only about exceptions under signed/.
+func TestRenewalsOptions(t *testing.T) {
 	w := inWorld(t)
 	r := chain(t, w)
 	for minute, want := range map[int][]string{
@@ -115,23 +113,16 @@ func TestRenewalsAt(t *testing.T) {
 		l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(time.Duration(minute) * time.Minute) })
 		expect.Equal(t, fmt.Sprintf("after %d minutes", minute), want, told(l))
 	}
-}
-
-// TestRenewedOften: the finding is optional, and only about exceptions under signed/.
-func TestRenewedOften(t *testing.T) {
-	w := inWorld(t)
-	r := chain(t, w)
-	for often, want := range map[int][]string{
-		0: nil,
-		1: {"renewed-often PolicyException.kyverno.io platform/a-r1 signed/a-r1.yaml", "renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"},
-		2: {"renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"},
-		3: nil,
-	} {
-		expect.Equal(t, fmt.Sprintf("%d", often),
-			want, found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often })))
+	often := func(often int) []string {
+		return found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often }))
+	}
+	const first, second = "renewed-often PolicyException.kyverno.io platform/a-r1 signed/a-r1.yaml",
+		"renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"
+	for n, want := range [][]string{nil, {first, second}, {second}, nil} {
+		expect.Equal(t, fmt.Sprintf("%d", n), want, often(n))
 	}
 	r.commit("Eve", "Withdraw", files{"signed/a-r2.yaml": ""})
-	expect.Empty(t, "findings", found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = 2 })))
+	expect.Empty(t, "findings", often(2))
 }
 
 // TestNotARenewal: a signed renewal is compared with its predecessor in the history.
@@ -184,9 +175,9 @@ func TestNotARenewal(t *testing.T) {
 						"it is said of %s in %s", f.File, f.Commit)
 				}
 			}
-			if len(messages) > 1 || (len(messages) == 1) != (tc.message != "") || len(messages) == 1 && !strings.Contains(messages[0], tc.message) {
-				t.Errorf("%q, want %q", messages, tc.message)
-			}
+			got := strings.Join(messages, "\n")
+			expect.That(t, len(messages) < 2 && (got == "") == (tc.message == "") && strings.Contains(got, tc.message),
+				"%q, want %q", messages, tc.message)
 			for _, e := range l.Entries {
 				if e.Identity.Name != "b" {
 					continue
@@ -224,15 +215,10 @@ func TestRenewalForks(t *testing.T) {
 func TestRenewalCutOff(t *testing.T) {
 	w := inWorld(t)
 	r := chain(t, w)
-	part := *r
-	part.dir = filepath.Join(t.TempDir(), "part")
-	r.git("x", "clone", "--quiet", "--depth=1", "file://"+r.dir, part.dir)
-	l := part.mustRead(w, nil)
-	if diff := cmp.Diff([]string{"a-r1 open renews:a/1 by:a-r2 chain:a-r1-a-r2/2 of 2", "a-r2 open renews:a-r1/2 of:a-r1/1 chain:a-r1-a-r2/2 of 2"}, told(l)); diff != "" {
-		t.Error(diff)
-	}
-	got := found(l)
-	expect.That(t, len(got) == 1 && got[0] == "shallow", "%q", got)
+	l := r.cloned("--depth=1").mustRead(w, nil)
+	expect.Equal(t, "entries", []string{"a-r1 open renews:a/1 by:a-r2 chain:a-r1-a-r2/2 of 2",
+		"a-r2 open renews:a-r1/2 of:a-r1/1 chain:a-r1-a-r2/2 of 2"}, told(l))
+	expect.Equal(t, "findings", []string{"shallow"}, found(l))
 }
 
 // TestRenewalUnwitnessed: a key without a log proves no signing time. An expired exception of such

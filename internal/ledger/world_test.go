@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/ledger"
 	"github.com/polex-dev/polex/internal/sandbox"
@@ -71,11 +69,15 @@ func inWorld(tb testing.TB) *world {
 // seal signs documents as polex-sign does, and returns their texts.
 func (w *world) seal(tb testing.TB, texts ...string) []string {
 	tb.Helper()
+	return sealBy(tb, w.signer, w.now, texts...)
+}
+
+func sealBy(tb testing.TB, signer *sign.Signer, at time.Time, texts ...string) []string {
+	tb.Helper()
 	out := make([]string, len(texts))
 	for i, text := range texts {
 		doc := must.Get(exception.Parse([]byte(text), "draft"))(tb)
-		sealed := must.Get(w.signer.Seal(tb.Context(), []*exception.Document{doc}, w.now))(tb)
-		out[i] = string(sealed[0].Source())
+		out[i] = string(must.Get(signer.Seal(tb.Context(), []*exception.Document{doc}, at))(tb)[0].Source())
 	}
 	return out
 }
@@ -120,6 +122,15 @@ func (r *repository) git(who string, args ...string) string {
 		"GIT_AUTHOR_NAME=" + who, "GIT_AUTHOR_EMAIL=" + address, "GIT_AUTHOR_DATE=" + date,
 		"GIT_COMMITTER_NAME=" + who, "GIT_COMMITTER_EMAIL=" + address, "GIT_COMMITTER_DATE=" + date}}
 	return g.Line(args...)
+}
+
+// cloned clones the repository into another folder.
+func (r *repository) cloned(options ...string) *repository {
+	r.tb.Helper()
+	clone := *r
+	clone.dir = filepath.Join(r.tb.TempDir(), "clone")
+	r.git("x", append(append([]string{"clone", "--quiet"}, options...), "file://"+r.dir, clone.dir)...)
+	return &clone
 }
 
 // files are the changes of a commit; "" removes a file.
@@ -186,8 +197,7 @@ func synthetic(tb testing.TB, w *world, exceptions int) *repository {
 	docs := make([]*exception.Document, exceptions)
 	for i := range docs {
 		text := draft(fmt.Sprintf("e%05d", i), fmt.Sprintf("%dd", 10+i%80), fmt.Sprintf("reason %d", i))
-		doc := must.Get(exception.Parse([]byte(text), "draft"))(tb)
-		docs[i] = doc
+		docs[i] = must.Get(exception.Parse([]byte(text), "draft"))(tb)
 	}
 	sealed := must.Get(w.signer.Seal(tb.Context(), docs, w.now))(tb)
 	r := newRepository(tb, w.now)
@@ -275,24 +285,16 @@ func TestSynthetic(t *testing.T) {
 	const exceptions = 120
 	r := synthetic(t, w, exceptions)
 	first := r.mustRead(w, nil)
-	states := first.States()
-	want := map[ledger.State]int{ledger.Open: exceptions - 8, ledger.Removed: 8}
-	expect.That(t, cmp.Equal(want, states), "%v, and not %v", states, want)
+	expect.Equal(t, "states", map[ledger.State]int{ledger.Open: exceptions - 8, ledger.Removed: 8}, first.States())
 	for _, e := range first.Entries {
 		if e.Request == nil || e.Request.By != "Ann <Ann@example.com>" || !e.Verified || e.Left != nil && e.Left.How != ledger.Pruned {
 			t.Fatalf("%s: %+v", e.Identity, e)
 		}
 	}
-	expect.That(t, len(first.Findings) == 0, "%v", first.Findings)
-	clone := *r
-	clone.dir = filepath.Join(t.TempDir(), "clone")
-	r.git("x", "clone", "--quiet", "--bare", "file://"+r.dir, clone.dir)
-	for name, again := range map[string]*ledger.Ledger{
-		"cloned":     clone.mustRead(w, nil),
-		"one worker": clone.mustRead(w, oneWorker(t)),
-	} {
-		expect.Equal(t, name, lines(first), lines(again))
-	}
+	expect.Empty(t, "findings", first.Findings)
+	clone := r.cloned("--bare")
+	expect.Equal(t, "cloned", lines(first), lines(clone.mustRead(w, nil)))
+	expect.Equal(t, "one worker", lines(first), lines(clone.mustRead(w, oneWorker(t))))
 }
 
 // BenchmarkLedger reads 10,000 commits with 5,000 exceptions, many of them expired. It measures
