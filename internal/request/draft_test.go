@@ -2,8 +2,6 @@ package request_test
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -84,20 +83,6 @@ kind: Ingress
 metadata: {name: front, namespace: team-a}
 `
 
-func parse(t *testing.T, text string) []*exception.Document {
-	t.Helper()
-	r := exception.NewReader(strings.NewReader(text), "test.yaml").Large()
-	var docs []*exception.Document
-	for {
-		d, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return docs
-		}
-		must.Do(t, err)
-		docs = append(docs, d)
-	}
-}
-
 // of parses a violation from "policy rule Kind ns/name", with the groups of the kinds.
 func of(policy, rule, kind, namespace, name string) request.Violation {
 	apiVersion := map[string]string{"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "Namespace": "v1", "Ingress": "networking.k8s.io/v1", "ClusterRole": "rbac.authorization.k8s.io/v1"}[kind]
@@ -155,7 +140,7 @@ const (
 )
 
 func TestNew(t *testing.T) {
-	known := shape.ReadPolicies(parse(t, policies))
+	known := shape.ReadPolicies(documents.All(t, policies))
 	deployment := []string{"apps/v1/Deployment team-a: web", "apps/v1/ReplicaSet team-a: " + hashed, "v1/Pod team-a: " + hashedAndPod}
 	whole := append([]string{"probes: autogen-check check"}, deployment...)
 	for _, tc := range []struct {
@@ -225,7 +210,7 @@ func TestNew(t *testing.T) {
 				o.Policies = nil
 			}
 			if tc.manifests {
-				o.Objects = parse(t, manifests)
+				o.Objects = documents.All(t, manifests)
 			}
 			drafts, problems, err := request.New(tc.violations, o)
 			must.Do(t, err)
@@ -266,7 +251,7 @@ var label = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // TestNames: a name depends only on the exemption, not on the requester and the statements.
 func TestNames(t *testing.T) {
-	known := shape.ReadPolicies(parse(t, policies))
+	known := shape.ReadPolicies(documents.All(t, policies))
 	name := func(v request.Violation, s request.Statements) string {
 		t.Helper()
 		drafts, problems, err := request.New([]request.Violation{v}, request.Options{Policies: known, Statements: s, Namespace: "exceptions"})

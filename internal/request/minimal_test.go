@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/internal/request"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -58,9 +59,9 @@ func resource(apiVersion, kind, namespace, name string) string {
 // TestMinimal: each draft exempts the resources of its violation and no similar ones. Without any
 // one of its restrictions, it would exempt more or be rejected.
 func TestMinimal(t *testing.T) {
-	known := shape.ReadPolicies(parse(t, policies))
+	known := shape.ReadPolicies(documents.All(t, policies))
 	checker := must.Get(shape.New(shape.Config{Preset: "strict", Policies: known}))(t)
-	resources := parse(t, scene)
+	resources := documents.All(t, scene)
 	for _, tc := range []struct {
 		violation request.Violation
 		exempt    int
@@ -132,7 +133,7 @@ func withoutConditions(t *testing.T, source []byte) []*exception.Document {
 	}
 	var all []*exception.Document
 	for _, at := range comparison.FindAllStringIndex(text, -1) {
-		all = append(all, parse(t, text[:at[0]]+"true"+text[at[1]:])[0])
+		all = append(all, documents.All(t, text[:at[0]]+"true"+text[at[1]:])[0])
 	}
 	return all
 }
@@ -187,8 +188,8 @@ func exempted(t *testing.T, drafts []request.Draft, resources []*exception.Docum
 // TestMerge: for any violations, merged exceptions exempt the same as single ones. None exceeds the
 // maximum number of policies.
 func TestMerge(t *testing.T) {
-	known := shape.ReadPolicies(parse(t, more()))
-	resources := parse(t, scene)
+	known := shape.ReadPolicies(documents.All(t, more()))
+	resources := documents.All(t, scene)
 	choices := []request.Violation{of("standards", "autogen-baseline", "Deployment", "team-a", "web"), of("images", "autogen-verify", "Deployment", "team-a", "web"), of("pods-alone", "check", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z")}
 	for _, policy := range []string{"probes", "other-0", "other-1", "other-2", "other-3"} {
 		for _, rule := range []string{"autogen-check", "autogen-tag", "own", "replicas"} {
@@ -216,7 +217,7 @@ func TestMerge(t *testing.T) {
 		}
 		o := request.Options{Policies: known, Statements: said, MaxPolicies: random.IntN(4)}
 		if random.IntN(2) == 0 {
-			o.Objects = parse(t, manifests)
+			o.Objects = documents.All(t, manifests)
 		}
 		single, _, err := request.New(violations, o)
 		must.Do(t, err)
@@ -256,7 +257,7 @@ func TestMerge(t *testing.T) {
 
 // TestMerged: one exception for a workload lists its policies and has its own name.
 func TestMerged(t *testing.T) {
-	known := shape.ReadPolicies(parse(t, more()))
+	known := shape.ReadPolicies(documents.All(t, more()))
 	violations := []request.Violation{
 		of("probes", "autogen-check", "Deployment", "team-a", "web"), of("other-0", "autogen-check", "Deployment", "team-a", "web"), of("other-1", "own", "Deployment", "team-a", "web"),
 		of("standards", "autogen-baseline", "Deployment", "team-a", "web"),
@@ -320,7 +321,7 @@ var siblings = []string{"web-a", "web-db", "web-api", "web-db-a", "web-cache", "
 
 // TestSiblings: a draft exempts the Pods of its workload, and no Pods of workloads with a similar name.
 func TestSiblings(t *testing.T) {
-	known := shape.ReadPolicies(parse(t, policies))
+	known := shape.ReadPolicies(documents.All(t, policies))
 	kinds := []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"}
 	for _, kind := range kinds {
 		for _, violation := range []request.Violation{of("probes", map[string]string{"CronJob": "autogen-cronjob-check"}[kind], kind, "team-a", "web"), of("readiness", "", kind, "team-a", "web")} {
@@ -333,7 +334,7 @@ func TestSiblings(t *testing.T) {
 			}
 			exempt := func(manifests []string) []string {
 				var names []string
-				for _, r := range exempts(t, drafts[0].Document, parse(t, strings.Join(manifests, "---\n"))) {
+				for _, r := range exempts(t, drafts[0].Document, documents.All(t, strings.Join(manifests, "---\n"))) {
 					names = append(names, r.Name)
 				}
 				return names
@@ -369,10 +370,10 @@ func TestOrdinals(t *testing.T) {
 		{"replicas: 9999999999, ordinals: {start: -7}", "", 100, "db-99"},
 		{"replicas: many", "db-250", 11, "db-250"},
 	} {
-		o := request.Options{Policies: shape.ReadPolicies(parse(t, policies)), Statements: said}
+		o := request.Options{Policies: shape.ReadPolicies(documents.All(t, policies)), Statements: said}
 		violations := []request.Violation{of("probes", "autogen-check", "StatefulSet", "team-a", "db")}
 		if tc.spec != "" {
-			o.Objects = parse(t, "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: team-a}\nspec: {"+tc.spec+"}\n")
+			o.Objects = documents.All(t, "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: team-a}\nspec: {"+tc.spec+"}\n")
 		}
 		if tc.pod != "" {
 			violations = append(violations, of("probes", "check", "Pod", "team-a", tc.pod))
@@ -426,9 +427,9 @@ spec:
 		t.Run(tc.name, func(t *testing.T) {
 			v := of("standards", "baseline", "Pod", "team-a", "web")
 			v.Controls, v.Message = tc.controls, tc.message
-			o := request.Options{Policies: shape.ReadPolicies(parse(t, strings.ReplaceAll(policies, "level: baseline", "level: restricted"))), Statements: said}
+			o := request.Options{Policies: shape.ReadPolicies(documents.All(t, strings.ReplaceAll(policies, "level: baseline", "level: restricted"))), Statements: said}
 			if tc.manifest {
-				o.Objects = parse(t, pod)
+				o.Objects = documents.All(t, pod)
 			}
 			drafts, problems, err := request.New([]request.Violation{v}, o)
 			must.Do(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -27,7 +28,7 @@ import (
 // because these tests do not check the signer.
 func sealed(t *testing.T, text string) (doc *exception.Document, digest string) {
 	t.Helper()
-	plain := parse(t, text)[0]
+	plain := documents.All(t, text)[0]
 	message := must.Get(seal.Message(plain))(t)
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -163,7 +164,7 @@ func TestNotRenewable(t *testing.T) {
 	}
 	other, _ := sealed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: team-a, annotations: {a: b}}\n")
 	for name, doc := range map[string]*exception.Document{
-		"never signed":           parse(t, signedOld)[0],
+		"never signed":           documents.All(t, signedOld)[0],
 		"changed since":          edited(func(metadata, _ map[string]any) { metadata["name"] = "api" }),
 		"a longer life":          edited(func(_, a map[string]any) { a["polex.dev/expires-at"] = "2027-01-01T00:00:00Z" }),
 		"no message":             edited(func(_, a map[string]any) { delete(a, "cosign.sigstore.dev/message") }),
@@ -187,7 +188,7 @@ func TestContinues(t *testing.T) {
 	expect.That(t, err == nil, "the draft: %v", err)
 	other, _ := sealed(t, strings.Replace(signedOld, "the vendor has no probe", "another", 1))
 	expect.That(t, renewal.Continues(draft.Document, other) != nil, "it renews another message of the same name")
-	expect.That(t, renewal.Continues(draft.Document, parse(t, signedOld)[0]) != nil, "it renews what was never signed")
+	expect.That(t, renewal.Continues(draft.Document, documents.All(t, signedOld)[0]) != nil, "it renews what was never signed")
 	text := string(draft.Source)
 	for name, change := range map[string][2]string{
 		"skips one":           {`renewal: "1"`, `renewal: "2"`},
@@ -201,7 +202,7 @@ func TestContinues(t *testing.T) {
 	} {
 		changed := strings.Replace(text, change[0], change[1], 1)
 		must.That(t, changed != text, "%s: nothing to change", name)
-		expect.That(t, renewal.Continues(parse(t, changed)[0], old) != nil, "%s: it passes", name)
+		expect.That(t, renewal.Continues(documents.All(t, changed)[0], old) != nil, "%s: it passes", name)
 	}
 }
 
@@ -262,7 +263,7 @@ func TestFromReport(t *testing.T) {
 		{name: "too many", text: report("wgpolicyk8s.io/v1alpha2", "PolicyReport", scope+"results:\n"+strings.Repeat("- {policy: p, rule: r, result: fail, source: kyverno}\n", request.MaxViolations+1)), problem: "too-many"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			read, problem := request.FromReport(parse(t, tc.text)[0])
+			read, problem := request.FromReport(documents.All(t, tc.text)[0])
 			if problem != nil {
 				expect.That(t, problem.Reason == tc.problem, "%+v", problem)
 				return
@@ -382,12 +383,12 @@ func outcomes(t *testing.T, text, flags string) []string {
 	t.Helper()
 	o := request.Options{Statements: said, Namespace: "exceptions"}
 	if strings.Contains(flags, "--policies") {
-		o.Policies = shape.ReadPolicies(parse(t, policies))
+		o.Policies = shape.ReadPolicies(documents.All(t, policies))
 	}
 	var about request.Resource
 	if _, resource, given := strings.Cut(flags, "--resources "); given {
 		part := strings.Split(resource, "/")
-		o.Objects = parse(t, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s}\n", strings.ReplaceAll(part[0], "_", "/"), part[1], part[3], part[2]))
+		o.Objects = documents.All(t, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: %s}\n", strings.ReplaceAll(part[0], "_", "/"), part[1], part[3], part[2]))
 		about = request.Resource{APIVersion: strings.ReplaceAll(part[0], "_", "/"), Kind: part[1], Namespace: part[2], Name: part[3]}
 	}
 	refused := func(p request.Problem) string {

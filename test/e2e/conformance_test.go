@@ -22,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -75,9 +76,9 @@ func TestConformance(t *testing.T) {
 				count++
 			}
 		}
-		exempting := exemptingIn(t, policies.Bytes(), exceptions.Bytes(), resources.Bytes())
-		checker := must.Get(shape.New(shape.Config{Policies: shape.ReadPolicies(all(t, policies.Bytes()))}))(t)
-		for _, d := range all(t, exceptions.Bytes()) {
+		exempting := exemptingIn(t, policies.String(), exceptions.String(), resources.String())
+		checker := must.Get(shape.New(shape.Config{Policies: shape.ReadPolicies(documents.All(t, policies.String()))}))(t)
+		for _, d := range documents.All(t, exceptions.String()) {
 			isDead := slices.ContainsFunc(checker.Check(d, time.Now()), func(f shape.Finding) bool { return f.Reason == shape.ReasonNeverMatches })
 			switch isExempting := exempting[d.Identity().Name]; {
 			case isDead && isExempting:

@@ -5,8 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -108,11 +107,7 @@ func exceptionFrom(policy, kind string, conditions ...string) string {
 // exemptedBy returns the resources that an exception exempts according to polex, with the CLI's names.
 func exemptedBy(t *testing.T, source, resources string) (map[string]bool, shape.Exemption) {
 	t.Helper()
-	var docs []*exception.Document
-	for _, text := range strings.Split(resources, "---\n") {
-		docs = append(docs, must.Get(exception.Parse([]byte(text), ""))(t))
-	}
-	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(docs)}))(t)
+	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(documents.All(t, resources))}))(t)
 	d := must.Get(exception.Parse([]byte(source), ""))(t)
 	found, exempt := checker.Exempted(d), map[string]bool{}
 	must.That(t, !found.Cut, "%+v\n%s", found, source)
@@ -196,13 +191,9 @@ metadata: {name: other, namespace: team-a, labels: {app: api}}
 		source := exceptionFrom("p", kind, "object.metadata.labels.app == 'web'")
 		ours, found := exemptedBy(t, source, resources)
 		leftOut := slices.ContainsFunc(found.Assumed, func(text string) bool { return strings.Contains(text, "an error for no other object") })
-		dir := t.TempDir()
-		for name, text := range map[string]string{
-			"policy.yaml": "apiVersion: policies.kyverno.io/v1\nkind: " + kind + "\nmetadata: {name: p}\nspec:\n" + constraints + spec, "exception.yaml": source, "resources.yaml": resources,
-		} {
-			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-		}
-		said, _ := spoken(t, filepath.Join(dir, "policy.yaml"), "--resource", filepath.Join(dir, "resources.yaml"), "--exception", filepath.Join(dir, "exception.yaml"))
+		policy := "apiVersion: policies.kyverno.io/v1\nkind: " + kind + "\nmetadata: {name: p}\nspec:\n" + constraints + spec
+		file := folder(t, map[string]string{"policy.yaml": policy, "exception.yaml": source, "resources.yaml": resources})
+		said, _ := spoken(t, file("policy.yaml"), "--resource", file("resources.yaml"), "--exception", file("exception.yaml"))
 		for _, name := range []string{"exempt", "fails", "other"} {
 			touched := strings.Contains(said, "touched: "+name+"\n")
 			exempt := ours["{Pod team-a "+name+"}"] || name == "fails" && leftOut
@@ -337,20 +328,13 @@ type question struct {
 // it, or "error" if one cannot be evaluated.
 func (q question) ask(t *testing.T) map[string]string {
 	t.Helper()
-	dir := t.TempDir()
-	file := func(name string) string { return filepath.Join(dir, name) }
 	values := "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nnamespaceSelector:\n- {name: team-a, labels: {team: a}}\n- {name: team-b, labels: {team: b}}\n"
 	if q.operation != "" {
 		values += "globalValues: {request.operation: " + q.operation + "}\n"
 	}
-	files := map[string]string{
-		"policies.yaml": strings.Join(q.policies, "---\n"), "exceptions.yaml": strings.Join(q.exceptions, "---\n"), "resources.yaml": q.resources, "values.yaml": values,
-	}
-	for name, text := range files {
-		must.Do(t, os.WriteFile(file(name), []byte(text), 0o600))
-	}
+	file := folder(t, map[string]string{"values.yaml": values})
 	results := map[string]string{}
-	for _, r := range applied(t, file("policies.yaml"), "--resource", file("resources.yaml"), "--exception", file("exceptions.yaml"), "--values-file", file("values.yaml")) {
+	for _, r := range exempted(t, strings.Join(q.policies, "---\n"), strings.Join(q.exceptions, "---\n"), q.resources, "--values-file", file("values.yaml")) {
 		expect.That(t, r.Result == "skip" || r.Result == "fail" || r.Result == "error",
 			"%s: %s: %s", r.Policy, r.Result, r.Message)
 		results[fmt.Sprintf("%s %s", r.Policy, r.Resources[0])] = r.Result

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,10 +31,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// folder makes a folder with files, and returns the paths of their names.
+func folder(t *testing.T, files map[string]string) (path func(name string) string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, dir, name, text)
+	}
+	return func(name string) string { return filepath.Join(dir, name) }
+}
+
 // output runs a command that must succeed, and returns its output.
 func output(t *testing.T, c *exec.Cmd) string {
 	t.Helper()
-	out, err := c.Output()
-	must.That(t, err == nil, "%v: %v", c.Args, err)
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(must.Output(t, c))
 }

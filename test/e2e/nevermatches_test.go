@@ -4,12 +4,8 @@ package e2e
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,8 +13,8 @@ import (
 	"time"
 
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
-	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
@@ -90,10 +86,10 @@ func TestNeverMatches(t *testing.T) {
 				"apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: %s, namespace: a}\nspec: {policyRefs: [{name: %s, kind: ValidatingPolicy}], matchConditions: [{name: a, expression: \""+condition+"\"}]}")
 		}
 	}
-	exempting := exemptingIn(t, policies.Bytes(), exceptions.Bytes(), resources.Bytes())
-	checker := must.Get(shape.New(shape.Config{Policies: shape.ReadPolicies(all(t, policies.Bytes()))}))(t)
+	exempting := exemptingIn(t, policies.String(), exceptions.String(), resources.String())
+	checker := must.Get(shape.New(shape.Config{Policies: shape.ReadPolicies(documents.All(t, policies.String()))}))(t)
 	never, unknown := 0, 0
-	for _, d := range all(t, exceptions.Bytes()) {
+	for _, d := range documents.All(t, exceptions.String()) {
 		dead := slices.ContainsFunc(checker.Check(d, time.Now()), func(f shape.Finding) bool { return f.Reason == shape.ReasonNeverMatches })
 		refused := slices.ContainsFunc(checker.Check(d, time.Now()), func(f shape.Finding) bool { return f.Reason == shape.ReasonReachesGuard })
 		name := d.Identity().Name
@@ -118,28 +114,18 @@ func policyOf(policies, exception string) string {
 	return policy
 }
 
-func all(t *testing.T, stream []byte) (docs []*exception.Document) {
+// exempted returns the results of Kyverno's own program.
+func exempted(t *testing.T, policies, exceptions, resources string, more ...string) []answer {
 	t.Helper()
-	reader := exception.NewReader(bytes.NewReader(stream), "stream.yaml").Large()
-	for {
-		d, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return docs
-		}
-		must.Do(t, err)
-		docs = append(docs, d)
-	}
+	path := folder(t, map[string]string{"policies.yaml": policies, "exceptions.yaml": exceptions, "resources.yaml": resources})
+	return applied(t, append([]string{path("policies.yaml"), "--exceptions", path("exceptions.yaml"), "--resource", path("resources.yaml")}, more...)...)
 }
 
 // exemptingIn returns the names of the exceptions that exempt an object in Kyverno's own program, and "".
-func exemptingIn(t *testing.T, policies, exceptions, resources []byte) map[string]bool {
+func exemptingIn(t *testing.T, policies, exceptions, resources string) map[string]bool {
 	t.Helper()
-	folder := t.TempDir()
-	for name, content := range map[string][]byte{"policies.yaml": policies, "exceptions.yaml": exceptions, "resources.yaml": resources} {
-		must.Do(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
-	}
 	names := map[string]bool{}
-	for _, r := range applied(t, filepath.Join(folder, "policies.yaml"), "--exceptions", filepath.Join(folder, "exceptions.yaml"), "--resource", filepath.Join(folder, "resources.yaml")) {
+	for _, r := range exempted(t, policies, exceptions, resources) {
 		if r.Result == "skip" {
 			for _, name := range strings.Split(r.Properties.Exceptions, ",") {
 				names[name] = true
@@ -166,15 +152,11 @@ func TestMayFail(t *testing.T) {
 		text := fmt.Sprintf("apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: e%d, namespace: a}\nspec: {policyRefs: [{name: p%d, kind: ValidatingPolicy}], matchConditions: [{name: a, expression: \"object.kind == 'Pod' && object.metadata.namespace == 'blue' && %s\"}]}\n", i, i, condition)
 		fmt.Fprintf(&policies, policy, i)
 		exceptions.WriteString(text + "---\n")
-		for _, f := range checker.Check(all(t, []byte(text))[0], time.Now()) {
+		for _, f := range checker.Check(documents.All(t, text)[0], time.Now()) {
 			want[fmt.Sprintf("p%d", i)] = want[fmt.Sprintf("p%d", i)] || f.Reason == "may-fail"
 		}
 	}
-	folder := t.TempDir()
-	for name, content := range map[string]string{"policies.yaml": policies.String(), "exceptions.yaml": exceptions.String(), "resources.yaml": obeys} {
-		must.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600))
-	}
-	results := applied(t, filepath.Join(folder, "policies.yaml"), "--exceptions", filepath.Join(folder, "exceptions.yaml"), "--resource", filepath.Join(folder, "resources.yaml"))
+	results := exempted(t, policies.String(), exceptions.String(), obeys)
 	for _, r := range results {
 		if failed := r.Result == "error"; failed != want[r.Policy] || !failed && r.Result != "pass" {
 			t.Errorf("%s: %s %s, polex says may-fail: %t", r.Policy, r.Result, r.Message, want[r.Policy])

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,18 +97,10 @@ func polexVerdict(t *testing.T, source string) verdictOf {
 // kyvernoVerdicts runs the CLI once over all exceptions. It has a verdict for a reason only if the CLI reports one.
 func kyvernoVerdicts(t *testing.T, dialect string, exceptions map[string]string) map[string]verdictOf {
 	t.Helper()
-	dir := t.TempDir()
-	var documents []string
-	for _, source := range exceptions {
-		documents = append(documents, source)
-	}
-	slices.Sort(documents)
-	resources, policies := filepath.Join(dir, "exceptions.yaml"), filepath.Join(dir, "policies.yaml")
-	for path, text := range map[string]string{resources: strings.Join(documents, "---\n"), policies: uncommented(t, dialect)} {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	documents := slices.Sorted(maps.Values(exceptions))
+	file := folder(t, map[string]string{"exceptions.yaml": strings.Join(documents, "---\n"), "policies.yaml": uncommented(t, dialect)})
 	verdicts := map[string]verdictOf{}
-	for _, r := range applied(t, policies, "--resource", resources) {
+	for _, r := range applied(t, file("policies.yaml"), "--resource", file("exceptions.yaml")) {
 		name, reason := r.Resources[0].Name, r.Rule
 		if reason == "" {
 			reason = strings.TrimPrefix(r.Policy, "polex-shape-")

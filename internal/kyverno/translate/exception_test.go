@@ -1,16 +1,63 @@
 package translate_test
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/cel-go/cel"
 
 	"github.com/polex-dev/polex/internal/kyverno/translate"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/test/documents"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
+
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// legacy is an exception without a problem.
+const legacy = `apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: web-probes
+  namespace: team-a
+  annotations:
+    polex.dev/reason: the vendor's image has no health endpoint
+    polex.dev/expires-in: 7d
+spec:
+  exceptions:
+  - policyName: require-probes
+    ruleNames: [check, autogen-check]
+  match:
+    any:
+    - resources:
+        kinds: [Deployment]
+        names: [web]
+        namespaces: [team-a]
+`
+
+// legacyMatch is its match.
+var legacyMatch = legacy[strings.LastIndex(legacy, "  match:"):]
+
+func replaced(text, old, with string) string {
+	if !strings.Contains(text, old) {
+		panic("there is no " + old)
+	}
+	return strings.Replace(text, old, with, 1)
+}
+
+// checked returns the findings on an exception for Kyverno 1.20.
+func checked(t *testing.T, source string) []shape.Finding {
+	t.Helper()
+	doc := must.Get(exception.Parse([]byte(source), "file.yaml"))(t)
+	checker := must.Get(shape.New(shape.Config{KyvernoVersion: "1.20"}))(t)
+	return checker.Check(doc, now)
+}
 
 var whole = translate.Translation{
 	PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy", "team-a/require-probes": "NamespacedValidatingPolicy", "other": "MutatingPolicy"},
@@ -185,4 +232,126 @@ func TestTranslateRefuses(t *testing.T) {
 		expect.That(t, err != nil && strings.Contains(err.Error(), tc.want) && source == "" && notes == nil,
 			"%s: %q %v %v", name, source, notes, err)
 	}
+}
+
+// TestTranslationExemptsTheSameFiles compares the resources that the two forms of a match exempt, where
+// the translated conditions are plain.
+func TestTranslationExemptsTheSameFiles(t *testing.T) {
+	named := slices.DeleteFunc(strings.Split(strings.TrimSpace(resources), "\n"), func(line string) bool { return strings.Contains(line, "generateName") })
+	files := documents.All(t, "# one a line\n"+strings.Join(named, "\n---\n")+"\n")
+	checker := must.Get(shape.New(shape.Config{Resources: shape.ReadResources(files)}))(t)
+	how := translate.Translation{PolicyKinds: map[string]string{"require-probes": "ValidatingPolicy"}, WholePolicy: true}
+	some := 0
+	for _, match := range matches {
+		head, _, _ := strings.Cut(legacy, "  match:\n")
+		if strings.Contains(match, "subjects") {
+			head += "  background: false\n"
+		}
+		old := documents.All(t, head+"  match: {"+match+"}\n")[0]
+		source, notes, err := translate.Exception(old, how)
+		if err != nil || len(notes) > 0 {
+			t.Fatal(match, notes, err)
+		}
+		before, after := checker.Exempted(old), checker.Exempted(documents.All(t, string(source))[0])
+		if !after.Known {
+			continue // files cannot tell
+		}
+		expect.That(t, said(before) == said(after) && !after.Cut,
+			"%s exempts %q, and translated %q", match, said(before), said(after))
+		if before.Count > 0 {
+			some++
+		}
+	}
+	expect.AtLeast(t, "matches that exempt anything", 3, some)
+}
+
+// said returns the exempted resources and the assumptions. The match has patterns of kinds, and the
+// translation names kinds. Controllers create the objects of some of them.
+func said(found shape.Exemption) string {
+	assumed := slices.DeleteFunc(slices.Clone(found.Assumed), func(text string) bool { return strings.Contains(text, "no controller makes more") })
+	return fmt.Sprint(found.Resources, assumed)
+}
+
+// TestTranslationsReachTheGuardAlike: ReachesGuard recognises the coverage of a translation as well
+// as that of its source.
+func TestTranslationsReachTheGuardAlike(t *testing.T) {
+	for match, want := range map[string]bool{
+		"{any: [{resources: {kinds: [Pod]}}]}":                                                                              false,
+		"{any: [{resources: {kinds: [Pod], names: [web-*, api]}}]}":                                                         false,
+		"{any: [{resources: {kinds: [Pod, 'apps/*/Deploy*'], namespaces: [team-a, 'team-?-*']}}]}":                          false,
+		"{any: [{resources: {namespaces: [argocd]}}]}":                                                                      false,
+		"{any: [{resources: {namespaces: [argocd, 'argo-*'], names: ['*-server']}}]}":                                       false,
+		"{any: [{resources: {kinds: [Namespace, Pod], namespaces: [team-a]}}]}":                                             false,
+		"{any: [{resources: {kinds: [Pod], selector: {matchLabels: {app: web}}}}]}":                                         false,
+		"{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {team: a}}}}]}":                                 false,
+		"{all: [{resources: {kinds: [Pod]}}, {resources: {namespaces: [team-a]}}]}":                                         false,
+		"{any: [{resources: {kinds: [Pod], namespaces: [team-a]}}, {resources: {kinds: [batch/v1/Job], names: ['web?']}}]}": false,
+		"{any: [{resources: {kinds: [Pod], namespaces: [kyverno]}}]}":                                                       true,
+		"{any: [{resources: {kinds: [Pod], namespaces: ['kyv*']}}]}":                                                        true,
+		"{any: [{resources: {kinds: ['Policy*'], namespaces: [team-a]}}]}":                                                  true,
+		"{any: [{resources: {kinds: [Namespace], names: ['kyv*']}}]}":                                                       true,
+	} {
+		source := "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: a, namespace: b}\nspec:\n  exceptions: [{policyName: require-probes, ruleNames: [check]}]\n  match: " + match + "\n"
+		text, notes, err := translated(t, source, whole)
+		if err != nil || len(notes) > 0 {
+			t.Errorf("%s: %v %v", match, notes, err)
+			continue
+		}
+		for _, one := range []string{source, text} {
+			reaches := func(f shape.Finding) bool { return f.Reason == shape.ReasonReachesGuard }
+			expect.Is(t, one, want, slices.ContainsFunc(checked(t, one), reaches))
+		}
+	}
+}
+
+// FuzzTranslate checks that a translation gives notes, an error, or a valid document with a valid condition.
+func FuzzTranslate(f *testing.F) {
+	f.Add([]byte(legacy))
+	f.Add([]byte(spoken))
+	head, _, _ := strings.Cut(legacy, "  match:\n")
+	for _, match := range matches {
+		f.Add([]byte(head + "  background: false\n  match: {" + match + "}\n"))
+	}
+	env := must.Get(cel.NewEnv(cel.Variable("object", cel.DynType), cel.Variable("oldObject", cel.DynType),
+		cel.Variable("request", cel.DynType), cel.Variable("namespaceObject", cel.DynType)))(f)
+	f.Fuzz(func(t *testing.T, source []byte) {
+		doc, err := exception.Parse(source, "")
+		if err != nil {
+			return
+		}
+		out, notes, err := translate.Exception(doc, whole)
+		if err != nil || len(notes) > 0 {
+			must.That(t, out == nil && (err == nil || notes == nil), "%v, and %q, and %v", err, out, notes)
+			return
+		}
+		translated := must.Get(exception.Parse(out, ""))(t)
+		if exc, ok := translated.Exception(); !ok || exc.Identity.Group != exception.PoliciesGroup || exc.Identity.Name != doc.Identity().Name || exc.Identity.Namespace != doc.Identity().Namespace {
+			t.Fatalf("it is no longer the same exception:\n%s", out)
+		}
+		_, issues := env.Compile(translated.Text("spec", "matchConditions", 0, "expression"))
+		must.That(t, issues.Err() == nil, "%v\n%s", issues.Err(), out)
+		again, _, _ := translate.Exception(doc, whole)
+		must.That(t, bytes.Equal(again, out), "twice is not the same:\n%s%s", out, again)
+	})
+}
+
+// TestTranslateIsBounded translates documents that would take minutes if all pairs of entries were compared.
+func TestTranslateIsBounded(t *testing.T) {
+	head, _, _ := strings.Cut(legacy, legacyMatch)
+	_, notes, err := translated(t, head+"  match: {any: [{resources: {selector: {matchLabels: {"+numbered("'a%d*': 'b'", 10000)+"}}}}]}\n", whole)
+	expect.That(t, err == nil && len(notes) == 200, "patterns of labels: %d notes, %v", len(notes), err)
+	source, notes, err := translated(t, replaced(legacy, "  match:\n", strings.Repeat("  - {policyName: require-probes, ruleNames: [a]}\n", 10000)+"  match:\n"), whole)
+	expect.That(t, err == nil && len(notes) == 0 && strings.Count(source, "require-probes") == 1,
+		"one policy many times: %d notes, %v", len(notes), err)
+	if _, _, err := translated(t, head+"  match: {any: ["+numbered("{resources: {kinds: [Pod], names: ['a%d*']}}", 5000)+"]}\n", whole); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a translation that no document can hold: %v", err)
+	}
+}
+
+func numbered(format string, n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(out, ", ")
 }
