@@ -42,8 +42,8 @@ func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // says returns a status and headers, given as names and values in turn.
 func says(status int, body string, headers ...string) answer {
-	return func(request *http.Request) (*http.Response, error) {
-		return with(status, strings.NewReader(body), headers...)(request)
+	return func(r *http.Request) (*http.Response, error) {
+		return with(status, strings.NewReader(body), headers...)(r)
 	}
 }
 
@@ -166,12 +166,8 @@ func TestTransport(t *testing.T) {
 			s, r := &server{answers: tc.answers}, &rest{}
 			tc.transport.Next, tc.transport.Sleep = s, r.sleep
 			_, body, err := get(t, tc.transport, t.Context())
-			switch {
-			case tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)):
-				t.Errorf("it is %v, want %q", err, tc.wantErr)
-			case tc.wantErr == "" && (err != nil || body != tc.want):
-				t.Errorf("it answers %.100q, %v, want %.100q", body, err, tc.want)
-			}
+			expect.Outcome(t, err, tc.wantErr)
+			expect.That(t, body == tc.want, "it answers %.100q, want %.100q", body, tc.want)
 			must.That(t, len(s.asked) == tc.asked && len(r.waits) == tc.asked-1,
 				"asked %d times, want %d; waited %v", len(s.asked), tc.asked, r.waits)
 			if tc.asked > 1 && r.waits[0].Truncate(time.Second) != tc.waited {
@@ -213,8 +209,7 @@ func TestBody(t *testing.T) {
 			}
 			transport := retry.Transport{Timing: retry.Timing{Sleep: new(rest).sleep}, Next: s}
 			expect.Failure(transport.RoundTrip(request))(t)
-			expect.That(t, len(s.sent) == tc.asked && gone,
-				"asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
+			expect.That(t, len(s.sent) == tc.asked && gone, "asked %d times, want %d; closed: %v", len(s.sent), tc.asked, gone)
 			for _, sent := range s.sent {
 				expect.Is(t, "it sent", "entry", sent)
 			}
@@ -254,36 +249,29 @@ func TestMute(t *testing.T) {
 // The context ends the wait, during a try or between two.
 func TestEnds(t *testing.T) {
 	stumbles := says(503, "")
-	for _, tc := range []struct {
-		name    string
-		within  bool // the request's own context, or another
-		answers []answer
-	}{
-		{"in a try", false, []answer{mute}},
-		{"in the last try", false, []answer{stumbles, stumbles, stumbles, mute}},
-		{"between two", false, []answer{says(503, "", "Retry-After", "60")}},
-		{"in a try, with another context", true, []answer{mute}},
-		{"in the last try, with another context", true, []answer{stumbles, stumbles, stumbles, mute}},
-		{"between two, with another context", true, []answer{says(503, "", "Retry-After", "60")}},
+	for name, answers := range map[string][]answer{
+		"in a try":        {mute},
+		"in the last try": {stumbles, stumbles, stumbles, mute},
+		"between two":     {says(503, "", "Retry-After", "60")},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				s := &server{answers: tc.answers}
-				transport, own := retry.Transport{Timing: retry.Timing{Answer: time.Hour}, Next: s}, ctx
-				if tc.within {
-					transport, own = transport.Within(ctx), t.Context()
-				}
-				begin := time.Now()
-				if _, _, err := get(t, transport, own); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "asked") {
-					t.Errorf("it is %v", err)
-				}
-				if took := time.Since(begin); took != time.Minute || len(s.asked) != len(tc.answers) {
-					t.Errorf("it took %s, asked %d times", took, len(s.asked))
-				}
+		for what, within := range map[string]bool{"its own context": false, "another context": true} {
+			t.Run(name+", with "+what, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					s := &server{answers: answers}
+					transport, own := retry.Transport{Timing: retry.Timing{Answer: time.Hour}, Next: s}, ctx
+					if within {
+						transport, own = transport.Within(ctx), t.Context()
+					}
+					begin := time.Now()
+					_, _, err := get(t, transport, own)
+					expect.That(t, errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "asked"), "it is %v", err)
+					took := time.Since(begin)
+					expect.That(t, took == time.Minute && len(s.asked) == len(answers), "it took %s, asked %d times", took, len(s.asked))
+				})
 			})
-		})
+		}
 	}
 }
 

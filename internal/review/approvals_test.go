@@ -66,11 +66,14 @@ func TestRecord(t *testing.T) {
 // The rules for approvers. Each case fails if one rule is missing.
 func TestApprovals(t *testing.T) {
 	older := strings.Repeat("3", 40)
-	withdrawn := []any{given(1, bob, "APPROVED")}
-	for i := 2; i <= 30; i++ {
-		withdrawn = append(withdrawn, given(i, dave, "COMMENTED"))
+	many := func(n int, of func(i int) object) (all []any) {
+		for i := 1; i <= n; i++ {
+			all = append(all, of(i))
+		}
+		return all
 	}
-	withdrawn = append(withdrawn, given(31, bob, "CHANGES_REQUESTED"))
+	withdrawn := many(31, func(i int) object { return given(i, dave, "COMMENTED") })
+	withdrawn[0], withdrawn[30] = given(1, bob, "APPROVED"), given(31, bob, "CHANGES_REQUESTED")
 	// two asks for two approvals; by is the only approver, who may write and did not make the last commit.
 	two := func(all ...any) change {
 		return func(g *gitHub, c *review.Config) { g.reviews(all...); c.RequireApprovals = 2 }
@@ -129,19 +132,11 @@ func TestApprovals(t *testing.T) {
 		}, review.ReasonNotApproved},
 		"more pages than are read": {func(g *gitHub, _ *review.Config) {
 			g.perPage = 1
-			var all []any
-			for i := 1; i <= 31; i++ {
-				all = append(all, given(i, bob, "APPROVED"))
-			}
-			g.reviews(all...)
+			g.reviews(many(31, func(i int) object { return given(i, bob, "APPROVED") })...)
 		}, "unknown: more than 30 pages"},
-		"more people than are looked up": {func(g *gitHub, _ *review.Config) {
-			var all []any
-			for i := 1; i <= 101; i++ {
-				all = append(all, given(i, account(100+i, "u", "User"), "APPROVED"))
-			}
-			g.reviews(all...)
-		}, "unknown: more than 100 people"},
+		"more people than are looked up": {reviewed(many(101, func(i int) object {
+			return given(i, account(100+i, "u", "User"), "APPROVED")
+		})...), "unknown: more than 100 people"},
 		"a login that is none":           {reviewed(given(1, account(7, "bob/../../x", "User"), "APPROVED")), "unknown: is not a login"},
 		"another content was approved":   {setting(api+"/git/trees/"+unsigned, strings.Repeat("6", 40), "tree", 1, "sha"), review.ReasonNotApproved},
 		"it was a link when approved":    {setting(api+"/git/trees/"+unsigned, "120000", "tree", 1, "mode"), review.ReasonNotApproved},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -105,11 +106,10 @@ func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func number(r *http.Request, name string, otherwise int) int {
-	n, err := strconv.Atoi(r.URL.Query().Get(name))
-	if err != nil {
-		return otherwise
+	if n, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil {
+		return n
 	}
-	return n
+	return otherwise
 }
 
 func reply(w http.ResponseWriter, status int, value any) {
@@ -180,10 +180,7 @@ func entry(name, kind, hash string) object {
 
 // with returns the object with another value.
 func with(o object, key string, value any) object {
-	out := object{}
-	for k, v := range o {
-		out[k] = v
-	}
+	out := maps.Clone(o)
 	out[key] = value
 	return out
 }
@@ -332,15 +329,17 @@ func TestRebased(t *testing.T) {
 	for name, tc := range map[string]struct {
 		commits int
 		between int // commits between the one that added the file and the last
+		number  int // of the pull request in the answer
 		want    string
 	}{
-		"the one before the last of two":  {2, 0, "bob"},
-		"the first of three":              {3, 1, "bob"},
-		"the one before the only one":     {1, 0, review.ReasonNoPullRequest},
-		"the one before the first of two": {2, 1, review.ReasonNoPullRequest},
-		"of more commits than are read":   {1001, 0, "unknown: 1 to 1000"},
-		"of no commits, says the server":  {0, 0, "unknown: 1 to 1000"},
-		"the last of all that there is":   {1000, 0, "bob"},
+		"the one before the last of two":   {2, 0, 12, "bob"},
+		"the first of three":               {3, 1, 12, "bob"},
+		"the one before the only one":      {1, 0, 12, review.ReasonNoPullRequest},
+		"the one before the first of two":  {2, 1, 12, review.ReasonNoPullRequest},
+		"of more commits than are read":    {1001, 0, 12, "unknown: 1 to 1000"},
+		"of no commits, says the server":   {0, 0, 12, "unknown: 1 to 1000"},
+		"the last of all that there is":    {1000, 0, 12, "bob"},
+		"the number of commits of another": {2, 0, 13, "unknown: the answer is about pull request 13"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)
@@ -356,20 +355,10 @@ func TestRebased(t *testing.T) {
 			h.commits[last] = git.Commit{Parents: hashes(above)}
 			g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
 			g.set(api+"/pulls/12", tc.commits, "commits")
+			g.set(api+"/pulls/12", tc.number, "number")
 			wanted(t, outcome(t, g, c), tc.want)
 		})
 	}
-}
-
-// The number of commits must belong to this pull request.
-func TestRebasedAnother(t *testing.T) {
-	g := newGitHub(t)
-	c := g.config()
-	last := strings.Repeat("d", 40)
-	c.History.(*history).commits[last] = git.Commit{Parents: hashes(mergeCommit)}
-	g.set(api+"/commits/"+mergeCommit+"/pulls", last, 0, "merge_commit_sha")
-	g.set(api+"/pulls/12", 13, "number")
-	wanted(t, outcome(t, g, c), "unknown: the answer is about pull request 13")
 }
 
 // One look-up is enough for all files of a merge.

@@ -16,29 +16,6 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
-// forbid answers 403 below a path.
-func forbid(below string) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasPrefix(r.URL.Path, below) {
-			return false
-		}
-		reply(w, http.StatusForbidden, object{"message": "Resource not accessible by integration", "status": "403"})
-		return true
-	}
-}
-
-// stumble answers 502 so many times below a path.
-func stumble(below string, times int) func(http.ResponseWriter, *http.Request) bool {
-	return func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasPrefix(r.URL.Path, below) || times == 0 {
-			return false
-		}
-		times--
-		w.WriteHeader(http.StatusBadGateway)
-		return true
-	}
-}
-
 // refuseWith answers with a status and headers, so many times.
 func refuseWith(status, times int, headers ...string) func(http.ResponseWriter, *http.Request) bool {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
@@ -54,6 +31,15 @@ func refuseWith(status, times int, headers ...string) func(http.ResponseWriter, 
 	}
 }
 
+// says answers with a status and a body.
+func says(status int, body string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+		return true
+	}
+}
+
 // Answers of the server, and the expected results.
 func TestServer(t *testing.T) {
 	second := time.Second
@@ -62,25 +48,24 @@ func TestServer(t *testing.T) {
 		want   string
 		paused []time.Duration
 	}{
-		"stumbles, then answers":   {stumble(api, 3), "bob", []time.Duration{0, 0, second}},
-		"stumbles on":              {stumble(api, 4), "unknown: returned 502", []time.Duration{0, 0, second}},
+		"stumbles, then answers":   {refuseWith(502, 3), "bob", []time.Duration{0, 0, second}},
+		"stumbles on":              {refuseWith(502, 4), "unknown: returned 502", []time.Duration{0, 0, second}},
 		"asks for patience by 403": {refuseWith(403, 1, "Retry-After", "7"), "bob", []time.Duration{7 * second}},
 		"does not say how much":    {refuseWith(429, 1), "bob", []time.Duration{60 * second}},
 		"asks for too much":        {refuseWith(429, 1, "Retry-After", "61"), "unknown: returned 429", nil},
 		"is at the hour's limit":   {refuseWith(403, 1, "X-RateLimit-Remaining", "0"), "unknown: rate limit", nil},
 		"is at it, by 429":         {refuseWith(429, 1, "X-RateLimit-Remaining", "0"), "unknown: rate limit", nil},
-		"forbids":                  {forbid(api), "unknown: not accessible", nil},
+		"forbids":                  {says(403, `{"message": "Resource not accessible by integration"}`), "unknown: not accessible", nil},
 		"answers without an end": {func(w http.ResponseWriter, _ *http.Request) bool {
 			for {
-				if _, err := w.Write([]byte(strings.Repeat(" ", 1<<10))); err != nil {
-					break
+				if _, err := io.WriteString(w, strings.Repeat(" ", 1<<10)); err != nil {
+					return true
 				}
 			}
-			return true
 		}, "unknown: larger than 32768 KiB", nil},
-		"answers something else":      {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true }, "unknown: invalid character", nil},
-		"answers more than one thing": {func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("[] []")); return true }, "unknown: invalid character", nil},
-		"answers with nothing":        {func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusNoContent); return true }, "unknown: returned 204", nil},
+		"answers something else":      {says(200, "<html>"), "unknown: invalid character", nil},
+		"answers more than one thing": {says(200, "[] []"), "unknown: invalid character", nil},
+		"answers with nothing":        {says(204, ""), "unknown: returned 204", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGitHub(t)
@@ -208,38 +193,35 @@ func TestNothingElseIsAsked(t *testing.T) {
 	for _, asked := range g.asked {
 		expect.That(t, strings.HasPrefix(asked, api+"/"), "it asked for %q", asked)
 	}
-	expect.That(t, slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=100"),
-		"it asked for %q alone", g.asked)
+	expect.That(t, slices.Contains(g.asked, api+"/pulls/12/reviews?page=2&per_page=100"), "it asked for %q alone", g.asked)
 }
 
 // An invalid configuration is rejected before the first request.
 func TestNew(t *testing.T) {
+	newApprover := review.Renewals{RequireNewApprover: true}
+	renewals := func(source review.Source, asked review.Renewals) func(c *review.Config) {
+		return func(c *review.Config) { c.Source, c.RequireApprovals, c.Renewals = source, 0, asked }
+	}
 	for name, tc := range map[string]struct {
 		change func(c *review.Config)
 		want   string
 	}{
-		"no API":                         {func(c *review.Config) { c.Reviews = nil }, "no API"},
-		"no branch":                      {func(c *review.Config) { c.Branch = "" }, "is not the name of a branch"},
-		"a reference":                    {func(c *review.Config) { c.Branch = "refs/heads/main" }, "is not the name of a branch"},
-		"no history":                     {func(c *review.Config) { c.History = nil }, "no history"},
-		"no source":                      {func(c *review.Config) { c.Source = "" }, "no source"},
-		"fewer than none":                {func(c *review.Config) { c.RequireApprovals = -1 }, "0 to 100"},
-		"more than a hundred":            {func(c *review.Config) { c.RequireApprovals = 101 }, "0 to 100"},
-		"approvals of an event":          {func(c *review.Config) { c.Source = review.SourceEvent }, "an event has none"},
-		"approvals of trailers":          {func(c *review.Config) { c.Source = review.SourceTrailers }, "any author can write names into a commit message"},
-		"fewer than none of a renewal":   {func(c *review.Config) { c.Renewals.RequireApprovals = -1 }, "0 to 100"},
-		"too many of a renewal":          {func(c *review.Config) { c.Renewals.RequireApprovals = 101 }, "0 to 100"},
-		"fewer of a renewal than of any": {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "must not require fewer"},
-		"approvals of an event, of a renewal": {func(c *review.Config) {
-			c.Source, c.RequireApprovals, c.Renewals.RequireApprovals = review.SourceEvent, 0, 1
-		}, "an event has none"},
-		"a new approver of an event": {func(c *review.Config) {
-			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceEvent, 0, true
-		}, "an event has none"},
-		"a new approver of trailers": {func(c *review.Config) {
-			c.Source, c.RequireApprovals, c.Renewals.RequireNewApprover = review.SourceTrailers, 0, true
-		}, "any author can write names into a commit message"},
-		"trailers beside an API": {func(c *review.Config) { c.InsecureCountTrailers = true }, "are counted from trailers"},
+		"no API":                              {func(c *review.Config) { c.Reviews = nil }, "no API"},
+		"no branch":                           {func(c *review.Config) { c.Branch = "" }, "is not the name of a branch"},
+		"a reference":                         {func(c *review.Config) { c.Branch = "refs/heads/main" }, "is not the name of a branch"},
+		"no history":                          {func(c *review.Config) { c.History = nil }, "no history"},
+		"no source":                           {func(c *review.Config) { c.Source = "" }, "no source"},
+		"fewer than none":                     {func(c *review.Config) { c.RequireApprovals = -1 }, "0 to 100"},
+		"more than a hundred":                 {func(c *review.Config) { c.RequireApprovals = 101 }, "0 to 100"},
+		"approvals of an event":               {func(c *review.Config) { c.Source = review.SourceEvent }, "an event has none"},
+		"approvals of trailers":               {func(c *review.Config) { c.Source = review.SourceTrailers }, "any author can write names into a commit message"},
+		"fewer than none of a renewal":        {func(c *review.Config) { c.Renewals.RequireApprovals = -1 }, "0 to 100"},
+		"too many of a renewal":               {func(c *review.Config) { c.Renewals.RequireApprovals = 101 }, "0 to 100"},
+		"fewer of a renewal than of any":      {func(c *review.Config) { c.RequireApprovals, c.Renewals.RequireApprovals = 2, 1 }, "must not require fewer"},
+		"approvals of an event, of a renewal": {renewals(review.SourceEvent, review.Renewals{RequireApprovals: 1}), "an event has none"},
+		"a new approver of an event":          {renewals(review.SourceEvent, newApprover), "an event has none"},
+		"a new approver of trailers":          {renewals(review.SourceTrailers, newApprover), "any author can write names into a commit message"},
+		"trailers beside an API":              {func(c *review.Config) { c.InsecureCountTrailers = true }, "are counted from trailers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newGitHub(t).config()

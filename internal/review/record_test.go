@@ -74,33 +74,28 @@ func TestWriteLittle(t *testing.T) {
 	}
 }
 
-// A request must not have its own approval, even an empty one.
-func TestRecordIn(t *testing.T) {
-	annotated := func(key string) string {
-		return strings.Replace(kyverno, "    polex.dev/reason", "    polex.dev/"+key+": \"\"\n    polex.dev/reason", 1)
+// A request must not have its own approval, even an empty one. A record that cannot be written is a
+// refusal, and not left out.
+func TestNotWritten(t *testing.T) {
+	const claims, unrecordable = "[claims-review]", "[unrecordable]"
+	annotated := func(text string) string { return strings.Replace(policies, "{name", "{annotations: "+text+", name", 1) }
+	refused := map[string][2]string{
+		"approved-by, as an annotation beside the native field": {annotated("{polex.dev/approved-by: bob}"), claims},
+		"annotations that are nothing":                          {annotated("null"), unrecordable},
+		"properties that are nothing":                           {policies + "  properties:\n", unrecordable},
 	}
-	with := func(key string) string { return policies + "  properties: {" + key + ": bob}\n" }
-	for name, source := range map[string]string{
-		"approved-by": annotated("approved-by"), "requested-by": annotated("requested-by"), "pull-request": annotated("pull-request"),
-		"merge-commit": annotated("merge-commit"), "recorded-from": annotated("recorded-from"),
-		"approved-by, natively": with("approved-by"), "requested-by, natively": with("requested-by"),
-		"pull-request, natively": with("pull-request"), "merge-commit, natively": with("merge-commit"),
-		"approved-by, as an annotation beside the native field": strings.Replace(policies, "{name", "{annotations: {polex.dev/approved-by: bob}, name", 1),
-	} {
-		t.Run(name, func(t *testing.T) { expect.Failure(record.Write(parse(t, source)))(t, "[claims-review]") })
+	for _, key := range []string{"approved-by", "requested-by", "pull-request", "merge-commit", "recorded-from"} {
+		text := strings.Replace(kyverno, "    polex.dev/reason", "    polex.dev/"+key+": \"\"\n    polex.dev/reason", 1)
+		refused[key] = [2]string{text, claims}
+		if key != "recorded-from" {
+			refused[key+", natively"] = [2]string{policies + "  properties: {" + key + ": bob}\n", claims}
+		}
+	}
+	for name, tc := range refused {
+		t.Run(name, func(t *testing.T) { expect.Failure(record.Write(parse(t, tc[0])))(t, tc[1]) })
 	}
 	for _, source := range []string{kyverno, policies} {
 		expect.Empty(t, "claims", review.RecordIn(parse(t, source)))
-	}
-}
-
-// A record that cannot be written is a refusal, and not left out.
-func TestUnrecordable(t *testing.T) {
-	for name, source := range map[string]string{
-		"annotations that are nothing": strings.Replace(policies, "{name", "{annotations: null, name", 1),
-		"properties that are nothing":  policies + "  properties:\n",
-	} {
-		t.Run(name, func(t *testing.T) { expect.Failure(record.Write(parse(t, source)))(t, "[unrecordable]") })
 	}
 }
 
@@ -184,12 +179,7 @@ func TestFromTrailers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory()
 			h.commits[mergeCommit] = git.Commit{Message: tc.message, Author: git.Stamp{Email: "alice@example.com"}}
-			c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
-			if tc.change != nil {
-				tc.change(&c)
-			}
-			r := must.Get(review.New(c))(t)
-			record, err := r.Record(t.Context(), mongo())
+			record, err := fromTrailers(t, h, tc.change)
 			if tc.err != "" {
 				expect.Error(t, err, tc.err)
 				return
@@ -241,12 +231,8 @@ func TestWritersDoNotApprove(t *testing.T) {
 			if tc.mailmap != "" {
 				h.files[baseCommit+":.mailmap"] = tc.mailmap
 			}
-			c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
-			count(1)(&c)
-			r := must.Get(review.New(c))(t)
-			record, err := r.Record(t.Context(), mongo())
-			expect.That(t, !tc.counts || (err == nil && strings.Join(record.Approvers, "") == tc.by),
-				"%v, %v", record, err)
+			record, err := fromTrailers(t, h, count(1))
+			expect.That(t, !tc.counts || (err == nil && strings.Join(record.Approvers, "") == tc.by), "%v, %v", record, err)
 			if !tc.counts {
 				expect.Failure(record, err)(t, "[not-approved]")
 			}
@@ -266,12 +252,19 @@ func TestTrailersRefuse(t *testing.T) {
 		for i := range 1001 {
 			h.commits[fmt.Sprintf("%040d", i)] = git.Commit{Parents: hashes(fmt.Sprintf("%040d", i+1))}
 		}
-		c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
-		count(1)(&c)
-		r := must.Get(review.New(c))(t)
-		_, err := r.Record(t.Context(), mongo())
+		_, err := fromTrailers(t, h, count(1))
 		expect.Is(t, name, 1, len(exception.RefusalsIn(err)))
 	}
+}
+
+// fromTrailers is the record of a history.
+func fromTrailers(t *testing.T, h *history, change func(*review.Config)) (*review.Record, error) {
+	t.Helper()
+	c := review.Config{Source: review.SourceTrailers, Branch: "main", History: h}
+	if change != nil {
+		change(&c)
+	}
+	return must.Get(review.New(c))(t).Record(t.Context(), mongo())
 }
 
 func count(approvals int) func(*review.Config) {
