@@ -18,7 +18,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
@@ -39,10 +38,10 @@ import (
 	"github.com/sigstore/rekor/pkg/verify"
 	"github.com/sigstore/sigstore-go/pkg/root"
 	"github.com/sigstore/sigstore-go/pkg/sign"
-	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 	"github.com/sigstore/sigstore/pkg/signature"
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/polex-dev/polex/internal/sandbox"
@@ -95,44 +94,32 @@ func TestConcurrentUploads(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	c, verifier := rekorClient(t, s)
 	keys := newSigner(t)
-	var (
-		wg     sync.WaitGroup
-		ids    [uploads]string
-		logged [uploads]models.LogEntryAnon
-	)
+	var ids [uploads]string
+	var logged [uploads]models.LogEntryAnon
+	var group errgroup.Group
 	for i := range uploads {
-		wg.Go(func() {
+		group.Go(func() error {
 			proposed, err := keys.propose(t, fmt.Sprintf("text %d", i))
 			if err != nil {
-				t.Errorf("propose %d: %v", i, err)
-				return
+				return err
 			}
 			created, err := upload(t, c, proposed)
 			if err != nil {
-				t.Errorf("upload %d: %v", i, err)
-				return
+				return err
 			}
 			ids[i], logged[i] = created.ETag, created.Payload[created.ETag]
-			if got, want := created.Location.String(), "/api/v1/log/entries/"+created.ETag; got != want {
-				t.Errorf("Location %q, want %q", got, want)
-			}
+			expect.Is(t, "Location", "/api/v1/log/entries/"+created.ETag, created.Location.String())
 			// Rekor's own client verifies the inclusion proof, the checkpoint and the promise.
-			if err := verify.VerifyLogEntry(t.Context(), new(logged[i]), verifier); err != nil {
-				t.Errorf("verify %d: %v", i, err)
-			}
+			return verify.VerifyLogEntry(t.Context(), new(logged[i]), verifier)
 		})
 	}
-	wg.Wait()
-	if t.Failed() {
-		return
-	}
+	must.Do(t, group.Wait())
 
 	seen := map[int64]bool{}
 	for i := range uploads {
 		seen[*logged[i].LogIndex] = true
-		if want := "polex-sandbox - "; !strings.HasPrefix(*logged[i].Verification.InclusionProof.Checkpoint, want) {
-			t.Errorf("checkpoint does not begin with %q", want)
-		}
+		checkpoint := *logged[i].Verification.InclusionProof.Checkpoint
+		expect.That(t, strings.HasPrefix(checkpoint, "polex-sandbox - "), "checkpoint %q", checkpoint)
 	}
 	expect.That(t, len(seen) == uploads && seen[0] && seen[uploads-1],
 		"%d log indexes, want 0 to %d once each", len(seen), uploads-1)
@@ -143,38 +130,26 @@ func readTests(t *testing.T, c *generated.Rekor, verifier signature.Verifier, id
 	t.Helper()
 	const some = 31
 	id := ids[some]
-	check := func(how string, got models.LogEntry, err error) {
+	check := func(how string, got models.LogEntry) {
 		t.Helper()
-		if err != nil {
-			t.Errorf("get by %s: %v", how, err)
-			return
-		}
 		entry, ok := got[id]
-		if !ok {
-			t.Errorf("get by %s: answer lacks %s", how, id)
-			return
-		}
+		must.That(t, ok, "get by %s: answer lacks %s", how, id)
 		expect.Equal(t, fmt.Sprintf("get by %s, body", how), logged[some].Body, entry.Body)
-		if err := verify.VerifyLogEntry(t.Context(), &entry, verifier); err != nil {
-			t.Errorf("get by %s: %v", how, err)
-		}
+		expect.NoError(t, verify.VerifyLogEntry(t.Context(), &entry, verifier))
 	}
 	for how, uuid := range map[string]string{"entry ID": id, "leaf hash": id[16:]} {
 		answer, err := c.Entries.GetLogEntryByUUID(entries.NewGetLogEntryByUUIDParamsWithContext(t.Context()).WithEntryUUID(uuid))
-		if err != nil {
-			t.Errorf("get by %s: %v", how, err)
-			continue
-		}
-		check(how, answer.Payload, nil)
+		must.That(t, err == nil, "get by %s: %v", how, err)
+		check(how, answer.Payload)
 	}
 	byIndex := must.Get(c.Entries.GetLogEntryByIndex(
 		entries.NewGetLogEntryByIndexParamsWithContext(t.Context()).WithLogIndex(*logged[some].LogIndex)))(t)
-	check("index", byIndex.Payload, nil)
+	check("index", byIndex.Payload)
 
 	found := must.Get(c.Entries.SearchLogQuery(entries.NewSearchLogQueryParamsWithContext(t.Context()).WithEntry(
 		&models.SearchLogQuery{EntryUUIDs: []string{id, strings.Repeat("0", 64)}})))(t)
 	must.That(t, len(found.Payload) == 1, "retrieve found %d entries, want the one that exists", len(found.Payload))
-	check("retrieve", found.Payload[0], nil)
+	check("retrieve", found.Payload[0])
 
 	var missing *entries.GetLogEntryByUUIDNotFound
 	for _, uuid := range []string{strings.Repeat("0", 64), "00000000deadbeef" + id[16:]} {
@@ -191,9 +166,7 @@ func TestDuplicateUpload(t *testing.T) {
 	_, err := upload(t, c, proposed)
 	var conflict *entries.CreateLogEntryConflict
 	must.That(t, errors.As(err, &conflict), "second upload: %v, want a conflict", err)
-	if got, want := conflict.Location.String(), "/api/v1/log/entries/"+created.ETag; got != want {
-		t.Errorf("Location %q, want %q", got, want)
-	}
+	expect.Is(t, "Location", "/api/v1/log/entries/"+created.ETag, conflict.Location.String())
 }
 
 func TestBadUploads(t *testing.T) {
@@ -222,8 +195,7 @@ func TestBadUploads(t *testing.T) {
 			status, _, answer := send(t, http.MethodPost, s.RekorURL+"/api/v1/log/entries",
 				http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(tc.body))
 			var refused models.Error
-			err := json.Unmarshal(answer, &refused)
-			must.That(t, err == nil, "answer %q: %v", answer, err)
+			must.Do(t, json.Unmarshal(answer, &refused))
 			expect.That(t, status == tc.status && refused.Code == int64(tc.status) && refused.Message != "",
 				"status %d, %+v; want %d with a message", status, refused, tc.status)
 		})
@@ -298,27 +270,21 @@ func TestConcurrentUploadsV2(t *testing.T) {
 			const uploads = 50
 			client := must.Get(write.NewWriter(log.url))(t)
 			keys, verifier := newSigner(t), log.verifier(t)
-			var wg sync.WaitGroup
+			var group errgroup.Group
 			var entries [uploads]*protorekor.TransparencyLogEntry
 			for i := range uploads {
-				wg.Go(func() {
+				group.Go(func() error {
 					request, err := keys.request(fmt.Sprintf("text %d", i))
-					if err == nil {
-						entries[i], err = client.Add(context.Background(), request)
-					}
 					if err != nil {
-						t.Errorf("upload %d: %v", i, err)
-						return
+						return err
 					}
-					if err := tilesverify.VerifyLogEntry(entries[i], verifier); err != nil {
-						t.Errorf("verify %d: %v", i, err)
+					if entries[i], err = client.Add(context.Background(), request); err != nil {
+						return err
 					}
+					return tilesverify.VerifyLogEntry(entries[i], verifier)
 				})
 			}
-			wg.Wait()
-			if t.Failed() {
-				return
-			}
+			must.Do(t, group.Wait())
 			seen := map[int64]bool{}
 			for _, entry := range entries {
 				seen[entry.GetLogIndex()] = true
@@ -395,14 +361,10 @@ func TestSignAndVerifyV2(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	b := sealContent(t, s, mint(t, s, sandbox.Identity{}), &sign.PlainData{Data: []byte("hello")},
 		&sign.RekorOptions{BaseURL: s.RekorV2URL, Version: 2})
-	options := []sgverify.VerifierOption{sgverify.WithTransparencyLog(1), sgverify.WithSignedTimestamps(1), sgverify.WithSignedCertificateTimestamps(1)}
-	err := openWith(s, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject(), options)
-	expect.That(t, err == nil, "verify: %v", err)
-	expect.That(t, openWith(s, b, "hullo", s.IssuerURL, (sandbox.Identity{}).Subject(), options) != nil,
-		"another text verified")
-	other := start(t, sandbox.Options{})
-	expect.That(t, openWith(other, b, "hello", s.IssuerURL, (sandbox.Identity{}).Subject(), options) != nil,
-		"verified by another sandbox")
+	subject := sandbox.Identity{}.Subject()
+	expect.NoError(t, openWith(s, b, "hello", s.IssuerURL, subject))
+	expect.That(t, openWith(s, b, "hullo", s.IssuerURL, subject) != nil, "another text verified")
+	expect.That(t, openWith(start(t, sandbox.Options{}), b, "hello", s.IssuerURL, subject) != nil, "verified by another sandbox")
 }
 
 // The files match the running logs.
@@ -449,6 +411,5 @@ func TestForgeEntryV2(t *testing.T) {
 	s := start(t, sandbox.Options{})
 	entry := must.Get(s.ForgeEntryV2(t.Context(), []byte(`{"kind":"nonsense"}`)))(t)
 	log := logV2{s.RekorV2URL, logKeyOf(t, s, s.RekorV2URL)}
-	err := tilesverify.VerifyLogEntry(entry, log.verifier(t))
-	expect.That(t, err == nil, "verify: %v", err)
+	expect.NoError(t, tilesverify.VerifyLogEntry(entry, log.verifier(t)))
 }

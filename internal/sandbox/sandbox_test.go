@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/root"
 	sgverify "github.com/sigstore/sigstore-go/pkg/verify"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/test/expect"
@@ -36,10 +36,7 @@ func start(t *testing.T, opts sandbox.Options) *sandbox.Sandbox {
 		opts.Dir = t.TempDir()
 	}
 	s := must.Get(sandbox.Start(t.Context(), opts))(t)
-	t.Cleanup(func() {
-		err := s.Close()
-		expect.That(t, err == nil, "Close: %v", err)
-	})
+	t.Cleanup(func() { expect.NoError(t, s.Close()) })
 	return s
 }
 
@@ -68,51 +65,37 @@ func readFile(t *testing.T, path string) string {
 }
 
 func TestManyInOneProcess(t *testing.T) {
-	var wg sync.WaitGroup
-	for i := range 4 {
+	var group errgroup.Group
+	for range 4 {
 		dir := t.TempDir()
-		wg.Go(func() {
+		group.Go(func() error {
 			s, err := sandbox.Start(t.Context(), sandbox.Options{Dir: dir})
 			if err != nil {
-				t.Errorf("sandbox %d: %v", i, err)
-				return
+				return err
 			}
 			defer s.Close()
 			token, err := s.Token(sandbox.Identity{}, "sigstore")
 			if err != nil {
-				t.Errorf("sandbox %d: %v", i, err)
-				return
+				return err
 			}
-			if err := certify(t, s, token); err != nil {
-				t.Errorf("sandbox %d: %v", i, err)
-			}
+			return certify(t, s, token)
 		})
 	}
-	wg.Wait()
+	must.Do(t, group.Wait())
 }
 
 func TestCloseFreesThePorts(t *testing.T) {
 	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir()}))(t)
-	if err := s.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	expect.NoError(t, s.Close())
+	expect.NoError(t, s.Close()) // again
 	for _, address := range []string{s.FulcioURL, s.RekorURL, s.RekorV2URL, s.TimestampURL, s.CTLogURL, s.IssuerURL} {
 		u := must.Get(url.Parse(address))(t)
-		l, err := net.Listen("tcp4", u.Host)
-		if err != nil {
-			t.Errorf("%s is not free: %v", address, err)
-			continue
-		}
-		l.Close()
+		must.Do(t, must.Get(net.Listen("tcp4", u.Host))(t).Close()) // it is free
 	}
 	_, err := os.Stat(filepath.Join(s.Dir, "control.json"))
 	expect.Cause(t, err, os.ErrNotExist)
-	if _, err := os.Stat(s.TrustedRootPath); err != nil {
-		t.Errorf("the trusted root is gone: %v", err)
-	}
+	_, err = os.Stat(s.TrustedRootPath)
+	expect.NoError(t, err)
 }
 
 // A request that never ends must not block Close.
@@ -142,7 +125,7 @@ func TestCloseIsBounded(t *testing.T) {
 	go func() { closed <- s.Close() }()
 	select {
 	case err := <-closed:
-		expect.That(t, err == nil, "Close: %v", err)
+		expect.NoError(t, err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("Close waits for a request that does not end")
 	}
@@ -161,8 +144,7 @@ func TestIntercept(t *testing.T) {
 	expect.Equal(t, "servers", []string{"ctlog", "fulcio", "issuer", "rekor", "rekor-v2", "timestamp"}, names)
 	status, _, _ := send(t, http.MethodPost, s.TimestampURL, nil, nil)
 	expect.That(t, status == http.StatusServiceUnavailable, "status %d, want 503", status)
-	err := certify(t, s, mint(t, s, sandbox.Identity{}))
-	expect.That(t, err == nil, "the others: %v", err)
+	expect.NoError(t, certify(t, s, mint(t, s, sandbox.Identity{}))) // by the others
 }
 
 func TestRequestLog(t *testing.T) {
@@ -193,8 +175,7 @@ func TestStartRefuses(t *testing.T) {
 			t.Errorf("%s: started", name)
 		}
 	}
-	err := certify(t, running, mint(t, running, sandbox.Identity{}))
-	expect.That(t, err == nil, "the running one was disturbed: %v", err)
+	expect.NoError(t, certify(t, running, mint(t, running, sandbox.Identity{}))) // it was not disturbed
 }
 
 func BenchmarkStart(b *testing.B) {
@@ -226,15 +207,12 @@ trust:
         buildTrigger: "on"
         runnerEnvironment: github-hosted
 `
-	got := must.Get(os.ReadFile(s.ConfigPath))(t)
-	expect.Equal(t, "polex.yaml", want, string(got))
+	expect.Equal(t, "polex.yaml", want, readFile(t, s.ConfigPath))
 	wantV2 := strings.Replace(want, "rekorURL: "+s.RekorURL, "rekorURL: "+s.RekorV2URL+"\n  rekorVersion: 2\n  timestampURL: "+s.TimestampURL, 1)
 	expect.Equal(t, "polex-rekor-v2.yaml", wantV2, readFile(t, s.ConfigV2Path))
-	entries := must.Get(os.ReadDir(s.Dir))(t)
 	modes := map[string]os.FileMode{}
-	for _, entry := range entries {
-		info := must.Get(entry.Info())(t)
-		modes[entry.Name()] = info.Mode()
+	for _, entry := range must.Get(os.ReadDir(s.Dir))(t) {
+		modes[entry.Name()] = must.Get(entry.Info())(t).Mode()
 	}
 	wantModes := map[string]os.FileMode{
 		"control.json": 0o600, "polex.yaml": 0o644, "polex-rekor-v2.yaml": 0o644, "trusted_root.json": 0o644,
@@ -296,14 +274,11 @@ func TestForgeCertificate(t *testing.T) {
 			leaf := must.Get(x509.ParseCertificate(der))(t)
 			expect.That(t, len(leaf.URIs) == 2 && leaf.URIs[0].String() == evil.String(), "subjects %v", leaf.URIs)
 			chains, err := sgverify.VerifyLeafCertificate(now, leaf, trusted)
-			got := err == nil
-			must.That(t, got == tc.wantChain, "chain verifies: %t (%v), want %t", got, err, tc.wantChain)
-			if err != nil {
-				return
+			must.That(t, (err == nil) == tc.wantChain, "chain: %v, want it to verify: %t", err, tc.wantChain)
+			if err == nil {
+				err = sgverify.VerifySignedCertificateTimestamp(chains, 1, trusted)
+				expect.That(t, (err == nil) == tc.wantSCT, "SCT: %v, want it to verify: %t", err, tc.wantSCT)
 			}
-			err = sgverify.VerifySignedCertificateTimestamp(chains, 1, trusted)
-			got = err == nil
-			expect.That(t, got == tc.wantSCT, "SCT verifies: %t (%v), want %t", got, err, tc.wantSCT)
 		})
 	}
 }
@@ -313,8 +288,7 @@ func TestForgeEntry(t *testing.T) {
 	_, verifier := rekorClient(t, s)
 	past := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
 	entry := must.Get(s.ForgeEntry(t.Context(), []byte(`{"kind":"nonsense"}`), past))(t)
-	err := verify.VerifyLogEntry(t.Context(), entry, verifier)
-	expect.That(t, err == nil, "verify: %v", err)
+	expect.NoError(t, verify.VerifyLogEntry(t.Context(), entry, verifier))
 	expect.Is(t, "integrated at", past.Unix(), *entry.IntegratedTime)
 }
 
