@@ -95,14 +95,8 @@ func (g *gitHub) by(login, body string) {
 func (g *gitHub) client(t *testing.T) *github.Client {
 	t.Helper()
 	timing := retry.Timing{Answer: time.Minute, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
-	client := must.Get(github.New(github.Config{HTTP: g.Client(), Timing: timing, APIURL: g.URL,
+	return must.Get(github.New(github.Config{HTTP: g.Client(), Timing: timing, APIURL: g.URL,
 		ServerURL: "https://github.com", Repository: "acme/exceptions", Token: token}))(t)
-	return client
-}
-
-func (g *gitHub) comment(t *testing.T) (string, error) {
-	t.Helper()
-	return g.client(t).Comment(t.Context(), 12, "", marker, text)
 }
 
 // A second run changes nothing, a changed event changes its comment, and another kind or exception
@@ -129,46 +123,45 @@ func TestComment(t *testing.T) {
 	expect.Is(t, "comment", text, g.comments[5].Body)
 }
 
-// A server that changes line ends has not changed the comment.
-func TestCommentWithOtherLineEnds(t *testing.T) {
-	g := newGitHub(t)
-	g.by(login, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\r\n"))
-	did, err := g.comment(t)
-	expect.That(t, did == "unchanged" && err == nil, "%s: %v", did, err)
-}
-
-// Everybody can write the marker, so comments of other accounts are not used or changed.
-func TestCommentsOfOthers(t *testing.T) {
-	g := newGitHub(t)
-	g.by("mallory", text)
-	g.by("github-actions", text)
-	g.by(login, "About\n"+text)
-	did, err := g.comment(t)
-	expect.That(t, did == "created" && err == nil && len(g.comments) == 4, "%s: %v", did, err)
-}
-
-// With a token of another account, every run would add a comment.
-func TestCommentAsAnother(t *testing.T) {
-	g := newGitHub(t)
-	g.writer = "notices[bot]"
-	_, err := g.comment(t)
-	expect.That(t, err != nil && strings.Contains(err.Error(), `as "notices[bot]"`), "it says %v", err)
-	did, err := g.client(t).Comment(t.Context(), 12, "notices[bot]", marker, text)
-	expect.That(t, did == "unchanged" && err == nil, "%s: %v", did, err)
-}
-
-// A comment is not created again if only the answer was lost.
-func TestCommentWithoutAnAnswer(t *testing.T) {
-	g := newGitHub(t)
-	g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
-		if r.Method == http.MethodPost {
-			g.by(g.writer, read(r))
-			cutOff(w, r)
-		}
-		return false
-	}
-	if did, err := g.comment(t); did != "unchanged" || err != nil || len(g.comments) != 1 {
-		t.Errorf("%s: %v, %d comments", did, err, len(g.comments))
+// TestCommentAgain: a run finds its own comment, and no other.
+func TestCommentAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before func(g *gitHub)
+		login  string // of the token, if the run is told
+		did    string
+		err    string
+		count  int // of comments
+	}{
+		"a server that changes line ends": {before: func(g *gitHub) {
+			g.by(login, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\r\n"))
+		}, did: "unchanged", count: 1},
+		// Everybody can write the marker, so comments of other accounts are not used or changed.
+		"comments of others": {before: func(g *gitHub) {
+			g.by("mallory", text)
+			g.by("github-actions", text)
+			g.by(login, "About\n"+text)
+		}, did: "created", count: 4},
+		// With a token of another account, every run would add a comment.
+		"as another":           {before: func(g *gitHub) { g.writer = "notices[bot]" }, did: "created", err: `as "notices[bot]"`, count: 1},
+		"as another, and told": {before: func(g *gitHub) { g.by("notices[bot]", text) }, login: "notices[bot]", did: "unchanged", count: 1},
+		"only the answer was lost": {before: func(g *gitHub) {
+			g.meddle = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method == http.MethodPost {
+					g.by(g.writer, read(r))
+					cutOff(w, r)
+				}
+				return false
+			}
+		}, did: "unchanged", count: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGitHub(t)
+			tc.before(g)
+			did, err := g.client(t).Comment(t.Context(), 12, tc.login, marker, text)
+			expect.Outcome(t, err, tc.err)
+			expect.That(t, err != nil || did == tc.did, "it is %s", did)
+			expect.Is(t, "comments", tc.count, len(g.comments))
+		})
 	}
 }
 
@@ -203,10 +196,8 @@ func TestCommentFaults(t *testing.T) {
 				}
 				return r.Method == tc.method
 			}
-			_, err := g.comment(t)
-			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "pull request 12") {
-				t.Fatalf("it says %v, want %q", err, tc.want)
-			}
+			_, err := g.client(t).Comment(t.Context(), 12, "", marker, text)
+			expect.Error(t, err, tc.want, "pull request 12")
 			expect.That(t, !strings.Contains(err.Error(), token), "it says the token: %v", err)
 			expect.That(t, len(g.comments) == 0, "there are comments: %v", g.comments)
 		})
@@ -239,10 +230,9 @@ func TestMergeOf(t *testing.T) {
 	} {
 		g := newGitHub(t)
 		g.pulls = pulls
-		client := g.client(t)
-		got, err := forge.MergeOf(t.Context(), client, commit)
+		got, err := forge.MergeOf(t.Context(), g.client(t), commit)
 		expect.That(t, got == want && (err == nil) == (want > 0), "%s: %d, %v", pulls, got, err)
-		_, err = forge.MergeOf(t.Context(), client, "../issues")
+		_, err = forge.MergeOf(t.Context(), g.client(t), "../issues")
 		expect.That(t, err != nil, "that is no commit")
 	}
 }
