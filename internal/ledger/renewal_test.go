@@ -113,9 +113,7 @@ func TestRenewalsOptions(t *testing.T) {
 		l := r.mustRead(w, func(o *ledger.Options) { o.At = w.now.Add(time.Duration(minute) * time.Minute) })
 		expect.Equal(t, fmt.Sprintf("after %d minutes", minute), want, told(l))
 	}
-	often := func(often int) []string {
-		return found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often }))
-	}
+	often := func(often int) []string { return found(r.mustRead(w, func(o *ledger.Options) { o.Renewed = often })) }
 	const first, second = "renewed-often PolicyException.kyverno.io platform/a-r1 signed/a-r1.yaml",
 		"renewed-often PolicyException.kyverno.io platform/a-r2 signed/a-r2.yaml"
 	for n, want := range [][]string{nil, {first, second}, {second}, nil} {
@@ -171,8 +169,7 @@ func TestNotARenewal(t *testing.T) {
 			for _, f := range l.Findings {
 				if f.Kind == ledger.NotARenewal {
 					messages = append(messages, f.Message)
-					expect.That(t, f.File == "signed/b.yaml" && f.Commit == l.Tip,
-						"it is said of %s in %s", f.File, f.Commit)
+					expect.That(t, f.File == "signed/b.yaml" && f.Commit == l.Tip, "it is said of %s in %s", f.File, f.Commit)
 				}
 			}
 			got := strings.Join(messages, "\n")

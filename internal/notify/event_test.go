@@ -251,8 +251,7 @@ func TestHostileSlack(t *testing.T) {
 					t.Errorf("%d fields", len(b.Fields))
 				}
 				for _, f := range b.Fields {
-					expect.That(t, quoted.MatchString(f.Text) && f.Verbatim && len([]rune(f.Text)) <= 2000,
-						"%q is not quoted", f.Text)
+					expect.That(t, quoted.MatchString(f.Text) && f.Verbatim && len([]rune(f.Text)) <= 2000, "%q is not quoted", f.Text)
 				}
 			}
 		}
@@ -264,8 +263,7 @@ func TestHostileJSON(t *testing.T) {
 	for _, text := range hostiles {
 		for _, e := range hostileEvents(text) {
 			raw := must.Get(notify.JSON(e))(t)
-			expect.That(t, !bytes.ContainsAny(raw, "<>&\x1b\r") && !bytes.Contains(raw, []byte("##[")),
-				"%q is not escaped", raw)
+			expect.That(t, !bytes.ContainsAny(raw, "<>&\x1b\r") && !bytes.Contains(raw, []byte("##[")), "%q is not escaped", raw)
 			var got struct {
 				Verified bool
 				Reason   string

@@ -85,9 +85,7 @@ func TestPushPlansAnew(t *testing.T) {
 			if tc.want != "" {
 				expect.That(t, err != nil && strings.Contains(err.Error(), tc.want), "Push: %v, want %q", err, tc.want)
 				var refused exception.Refusals
-				if errors.As(err, &refused) == replace {
-					t.Errorf("Push: %v is a refusal: %v", err, !replace)
-				}
+				expect.That(t, errors.As(err, &refused) != replace, "Push: %v is a refusal: %v", err, !replace)
 				r.unchanged(head)
 				return
 			}

@@ -279,8 +279,7 @@ func TestDiffers(t *testing.T) {
 				signed = strings.Replace(signed, tc.changes[i], tc.changes[i+1], 1)
 			}
 			got := promotion.Differs(parse(t, asked), parse(t, signed), witnessed, lifetime.Terms{Keys: []string{"until"}})
-			expect.That(t, (got == "") == (tc.want == "") && strings.Contains(got, tc.want),
-				"%q, want %q", got, tc.want)
+			expect.That(t, (got == "") == (tc.want == "") && strings.Contains(got, tc.want), "%q, want %q", got, tc.want)
 		})
 	}
 	// Record fields in the request itself are compared.

@@ -138,8 +138,7 @@ func TestValues(t *testing.T) {
 		"renews.of":                   {`["not in this history with a valid signature"]`, `[""]`},
 	} {
 		rows := []row{rowOf(e), rowOf(bare)}
-		expect.Is(t, path,
-			want, [2]string{fmt.Sprintf("%q", rows[0].Values(path)), fmt.Sprintf("%q", rows[1].Values(path))})
+		expect.Is(t, path, want, [2]string{fmt.Sprintf("%q", rows[0].Values(path)), fmt.Sprintf("%q", rows[1].Values(path))})
 	}
 }
 

@@ -157,14 +157,11 @@ func TestHostileText(t *testing.T) {
 	must.That(t, err == nil && len(rows) == 61, "%d rows, %v", len(rows), err)
 	for _, row := range rows {
 		for _, cell := range row {
-			expect.That(t, cell == "" || !strings.ContainsAny(cell[:1], "=+-@\t\r"),
-				"a spreadsheet would run %.20q", cell)
+			expect.That(t, cell == "" || !strings.ContainsAny(cell[:1], "=+-@\t\r"), "a spreadsheet would run %.20q", cell)
 		}
 	}
 	var tree any
-	if err := json.Unmarshal([]byte(written(t, "json", v)), &tree); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(written(t, "json", v)), &tree))
 }
 
 // TestTableOnTerminal: at 80 columns, each line names the whole exception, its policy and its reason before

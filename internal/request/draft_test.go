@@ -260,8 +260,7 @@ func TestNames(t *testing.T) {
 		}
 		strict(t, drafts[0], known)
 		id := drafts[0].Document.Identity()
-		expect.That(t, label.MatchString(id.Name) && id.Namespace == "exceptions",
-			"%s is no plain name in exceptions", id)
+		expect.That(t, label.MatchString(id.Name) && id.Namespace == "exceptions", "%s is no plain name in exceptions", id)
 		return id.Name
 	}
 	first := name(of("probes", "autogen-check", "Deployment", "team-a", "web"), said)

@@ -268,9 +268,7 @@ func TestFromReport(t *testing.T) {
 				expect.That(t, problem.Reason == tc.problem, "%+v", problem)
 				return
 			}
-			if tc.problem != "" {
-				t.Fatalf("read %d violations, and it is %s", len(read.Violations), tc.problem)
-			}
+			must.That(t, tc.problem == "", "read %d violations, and it is %s", len(read.Violations), tc.problem)
 			if diff := cmp.Diff(tc.want, linesOf(read.Violations)); diff != "" || read.Passed != tc.passed || read.Foreign != tc.foreign {
 				t.Errorf("%d passed, %d foreign (-want +got):\n%s", read.Passed, read.Foreign, diff)
 			}

@@ -119,8 +119,7 @@ func TestFulcioVersion1(t *testing.T) {
 	})
 	must.That(t, status == http.StatusCreated, "status %d, want 201: %s", status, answer)
 	chain, err := cryptoutils.UnmarshalCertificatesFromPEM(answer)
-	must.That(t, err == nil && len(chain) == 3,
-		"%d certificates, %v; want leaf, intermediate and root", len(chain), err)
+	must.That(t, err == nil && len(chain) == 3, "%d certificates, %v; want leaf, intermediate and root", len(chain), err)
 	expect.Is(t, "subject", (sandbox.Identity{}).Subject(), chain[0].URIs[0].String())
 	for name := range header {
 		expect.That(t, !strings.HasPrefix(name, "Grpc-"), "header %s leaks", name)

@@ -139,8 +139,7 @@ func TestUsages(t *testing.T) {
 			}
 			must.Do(t, r.Add(report(t, append(tc.results, result("kyverno", "of-others", "x", "pass", "", "ConfigMap other/x"))...)))
 			u := r.Usages()[0]
-			expect.That(t, u.State == tc.want && strings.Contains(u.Why, tc.why) && (tc.why == "") == (u.Why == ""),
-				"%+v", u)
+			expect.That(t, u.State == tc.want && strings.Contains(u.Why, tc.why) && (tc.why == "") == (u.Why == ""), "%+v", u)
 			if known := u.State != usage.Unknown; known != u.KnownSince.Equal(time.Unix(scanned, 0)) || (u.Resources > 0) != (u.State == usage.InUse) {
 				t.Errorf("%+v", u)
 			}

@@ -47,8 +47,7 @@ func TestAgreement(t *testing.T) {
 	}
 	page := must.Get(os.ReadFile("../../docs/explanation/interop.md"))(t)
 	for _, s := range strictness {
-		expect.That(t, strings.Contains(string(page), "| "+s.why+" |"),
-			"docs/explanation/interop.md does not say: %s", s.why)
+		expect.That(t, strings.Contains(string(page), "| "+s.why+" |"), "docs/explanation/interop.md does not say: %s", s.why)
 	}
 	t.Log(agreed.String())
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno/manifest"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/documents"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -93,9 +94,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	t.Logf("%d policies: %d exceptions never match, %d exempt, %d exempt nothing here", len(samples), never, exempt, neither)
-	if never < 15*len(samples) || exempt < 8*len(samples) {
-		t.Error("the test lost its cases, or polex sees less")
-	}
+	expect.That(t, never >= 15*len(samples) && exempt >= 8*len(samples), "the test lost its cases, or polex sees less")
 }
 
 // kyvernosSamples returns the policies in Kyverno's tests for which its program reports exceptions, without copies.

@@ -104,8 +104,7 @@ func TestNeverMatches(t *testing.T) {
 		}
 	}
 	t.Logf("%d pairs: %d never match, %d exempt, %d exempt nothing here", count, never, len(exempting), unknown)
-	expect.That(t, never >= 200 && len(exempting) > 100 && unknown <= 20,
-		"the test lost its cases, or polex sees less")
+	expect.That(t, never >= 200 && len(exempting) > 100 && unknown <= 20, "the test lost its cases, or polex sees less")
 }
 
 func policyOf(policies, exception string) string {

@@ -152,8 +152,7 @@ func TestTranslate(t *testing.T) {
 	for _, f := range checked(t, got) {
 		reasons = append(reasons, f.Reason)
 	}
-	expect.Equal(t, "the translation is not well shaped",
-		[]string{"kept-by-kyverno", shape.ReasonClaimsReview}, reasons)
+	expect.Equal(t, "the translation is not well shaped", []string{"kept-by-kyverno", shape.ReasonClaimsReview}, reasons)
 }
 
 // TestTranslationKeepsWhatIsResolvedLater: a duration begins at the signing and becomes a time only then.

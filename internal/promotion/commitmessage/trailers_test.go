@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polex-dev/polex/internal/promotion/commitmessage"
+	"github.com/polex-dev/polex/test/expect"
 )
 
 func TestRead(t *testing.T) {
@@ -22,9 +23,7 @@ func TestRead(t *testing.T) {
 	}{
 		{0, "signed/a.yaml", true}, {0, "signed/a", false}, {0, "signed/a.yaml 12", false}, {1, hostile, true}, {1, "signed/a", false},
 	} {
-		if got[tc.line].Names(tc.path) != tc.want {
-			t.Errorf("line %d names %q: %v", tc.line, tc.path, !tc.want)
-		}
+		expect.That(t, got[tc.line].Names(tc.path) == tc.want, "line %d names %q: %v", tc.line, tc.path, !tc.want)
 	}
 	if got := commitmessage.Read("Polex-Pruned:x\nNot-Ours: y"); len(got) != 0 {
 		t.Errorf("%v", got)

@@ -97,8 +97,7 @@ func TestSigned(t *testing.T) {
 		if len(refusals) > 0 {
 			got = refusals[0].Reason
 		}
-		expect.That(t, got == tc.want && cmp.Equal(replaces, tc.replaces),
-			"%s: %q, replaces %q", tc.name, got, replaces)
+		expect.That(t, got == tc.want && cmp.Equal(replaces, tc.replaces), "%s: %q, replaces %q", tc.name, got, replaces)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/polex-dev/polex/internal/kyverno"
 	"github.com/polex-dev/polex/internal/kyverno/wildcard"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/test/must"
 )
 
 // The parts of generated conditions. Some compare the namespace in forms that polex reads, some in
@@ -93,9 +94,7 @@ func TestBounds(t *testing.T) {
 		evaluated++
 		doc, err := exception.FromObject(map[string]any{"apiVersion": "policies.kyverno.io/v1", "kind": "PolicyException", "metadata": map[string]any{"name": "a", "namespace": "b"},
 			"spec": map[string]any{"matchConditions": []any{map[string]any{"name": "c", "expression": condition}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		bounds, plain := kyverno.Read(doc).Bounds(), kyverno.PlainMatch([]string{condition}).Any
 		isBounded := len(bounds) > 0 && !slices.ContainsFunc(bounds, func(f kyverno.Filter) bool { return len(f.Namespaces) == 0 })
 		if !isBounded && len(plain) == 0 {
@@ -105,9 +104,7 @@ func TestBounds(t *testing.T) {
 			bounded++
 		}
 		program, err := env.Program(checked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, input := range inputs {
 			if out, _, err := program.Eval(input); err != nil || out != types.True {
 				continue
@@ -128,9 +125,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	t.Logf("%d conditions, %d of them bounded, true for %d objects", evaluated, bounded, exempt)
-	if bounded < 500 || exempt < 1000 {
-		t.Error("the test lost its cases")
-	}
+	must.That(t, bounded >= 500 && exempt >= 1000, "the test lost its cases")
 }
 
 // selects reports whether a filter has the kind, the name and the namespace of an object.

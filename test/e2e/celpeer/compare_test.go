@@ -63,9 +63,7 @@ func TestEveryFunction(t *testing.T) {
 			}
 		}
 	}
-	if tried < 300 {
-		t.Errorf("only %d calls were tried", tried)
-	}
+	must.That(t, tried >= 300, "only %d calls were tried", tried)
 }
 
 // written returns a call of an overload, or false if it has no call syntax.
@@ -130,9 +128,7 @@ func TestEveryExpressionOfTheTests(t *testing.T) {
 	checker := must.Get(shape.New(shape.Config{}))(t)
 	taken, refused := 0, 0
 	paths, err := filepath.Glob("../../../pkg/shape/*_test.go")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no tests found: %v", err)
-	}
+	must.That(t, err == nil && len(paths) != 0, "no tests found: %v", err)
 	for _, path := range paths {
 		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -157,7 +153,5 @@ func TestEveryExpressionOfTheTests(t *testing.T) {
 			return true
 		})
 	}
-	if taken < 100 || refused < 100 {
-		t.Errorf("only %d were taken and %d refused", taken, refused)
-	}
+	must.That(t, taken >= 100 && refused >= 100, "only %d were taken and %d refused", taken, refused)
 }

@@ -103,9 +103,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	})
-	if matched < 10000 || others < 10000 {
-		t.Errorf("%d matched and %d did not", matched, others)
-	}
+	must.That(t, matched >= 10000 && others >= 10000, "%d matched and %d did not", matched, others)
 }
 
 // policy is a policy of policies/guard with its compiled expressions.
@@ -140,9 +138,7 @@ func compiled(t *testing.T, file string) policy {
 		p.variables = append(p.variables, v.Name)
 		p.expressions[v.Name] = compile(v.Expression)
 	}
-	if len(of.Spec.Validations) != 1 {
-		t.Fatalf("%s has %d validations", file, len(of.Spec.Validations))
-	}
+	must.That(t, len(of.Spec.Validations) == 1, "%s has %d validations", file, len(of.Spec.Validations))
 	p.validation = compile(of.Spec.Validations[0].Expression)
 	return p
 }
@@ -166,9 +162,7 @@ func (p policy) evaluate(t *testing.T, request map[string]any, object, oldObject
 	eval := func(program cel.Program) any {
 		t.Helper()
 		value, _, err := program.Eval(input)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return value
 	}
 	for _, condition := range p.conditions {
@@ -220,9 +214,7 @@ func TestPolicies(t *testing.T) {
 			allowed++
 		}
 	})
-	if refused < 100 || allowed < 1000 {
-		t.Errorf("%d were refused and %d allowed", refused, allowed)
-	}
+	must.That(t, refused >= 100 && allowed >= 1000, "%d were refused and %d allowed", refused, allowed)
 }
 
 // TestBackgroundController: this controller of Kyverno writes for the authors of policies, so it may not

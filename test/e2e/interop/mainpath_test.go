@@ -163,8 +163,7 @@ func TestOutage(t *testing.T) {
 			}
 			must.Do(t, real.Kill(tc.program))
 			out, err := promote()
-			must.Do(t, errors.Join(real.Revive(context.Background(), tc.program), real.Answers(t.Context(), tc.health,
-				nil)))
+			must.Do(t, errors.Join(real.Revive(context.Background(), tc.program), real.Answers(t.Context(), tc.health, nil)))
 			if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "hint: nothing is lost") {
 				t.Errorf("during the outage: %s, %v", out, err)
 			}

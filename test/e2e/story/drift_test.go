@@ -198,9 +198,7 @@ func told(t *testing.T, first, second []*life) {
 	ended := []finding{}
 	for _, one := range slices.Concat(first, second) {
 		got := l.of(t, one)
-		if len(got.Signing.Signatures) != 1 {
-			t.Fatalf("%s has %d signatures", one.name, len(got.Signing.Signatures))
-		}
+		must.That(t, len(got.Signing.Signatures) == 1, "%s has %d signatures", one.name, len(got.Signing.Signatures))
 		log := must.Get(world.Logged(t.Context(), got.Signing.Signatures[0].LogIndex))(t)
 		want := one.entry(log)
 		if one.pruned.Hash == "" {

@@ -121,9 +121,7 @@ func refusedThroughArgoCD(t *testing.T) {
 	for branch := range branches {
 		must.Do(t, world.Follow(t.Context(), branch))
 		// It would retry while the guard is off.
-		t.Cleanup(func() {
-			expect.NoError(t, world.ArgoCD.Delete(context.Background(), branch))
-		})
+		t.Cleanup(func() { expect.NoError(t, world.ArgoCD.Delete(context.Background(), branch)) })
 	}
 	for branch, want := range branches {
 		t.Run(branch, func(t *testing.T) {

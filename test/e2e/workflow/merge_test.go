@@ -165,11 +165,10 @@ func TestMergeRefused(t *testing.T) {
 		want           []annotation
 		summary, reply string // parts of the summary and of the comment
 	}{
-		"another workflow": {by: sandbox.Identity{WorkflowFile: ".github/workflows/other.yaml"}, requests: one,
-			want: wrong},
-		"another branch":  {by: sandbox.Identity{Ref: "refs/heads/work"}, requests: one, want: wrong},
-		"another trigger": {by: sandbox.Identity{EventName: "pull_request_target"}, requests: one, want: wrong},
-		"no approval":     {unapproved: true, requests: one, want: unapproved},
+		"another workflow": {by: sandbox.Identity{WorkflowFile: ".github/workflows/other.yaml"}, requests: one, want: wrong},
+		"another branch":   {by: sandbox.Identity{Ref: "refs/heads/work"}, requests: one, want: wrong},
+		"another trigger":  {by: sandbox.Identity{EventName: "pull_request_target"}, requests: one, want: wrong},
+		"no approval":      {unapproved: true, requests: one, want: unapproved},
 		"one that is sloppy": {requests: two, want: rejected, summary: "| missing-ticket |",
 			reply: "- Refused: `missing-ticket, wildcard-rule`"},
 	} {

@@ -152,8 +152,7 @@ func TestProposal(t *testing.T) {
 		jobs       map[string]string
 		want       []annotation // errors
 	}{
-		{"nothing yet", nil, map[string]string{"README.md": "Exceptions.\n"},
-			github.All("validate", "verify"), nil},
+		{"nothing yet", nil, map[string]string{"README.md": "Exceptions.\n"}, github.All("validate", "verify"), nil},
 		{"a narrow one", map[string]string{"signed/web.yaml": good}, map[string]string{"unsigned/api.yaml": another},
 			github.All("validate", "verify"), nil},
 		{"a sloppy one", map[string]string{"signed/web.yaml": good}, map[string]string{"unsigned/sloppy.yaml": sloppy},

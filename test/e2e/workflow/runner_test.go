@@ -99,9 +99,7 @@ func sigstore(t *testing.T, workflow string) *sandbox.Sandbox {
 	t.Helper()
 	s := must.Get(sandbox.Start(t.Context(), sandbox.Options{Dir: t.TempDir(), RekorVersions: []int{1},
 		Identity: sandbox.Identity{Repository: github.Owner + "/" + github.Name, WorkflowFile: workflow}}))(t)
-	t.Cleanup(func() {
-		expect.NoError(t, s.Close())
-	})
+	t.Cleanup(func() { expect.NoError(t, s.Close()) })
 	return s
 }
 
