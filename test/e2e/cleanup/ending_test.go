@@ -108,21 +108,12 @@ func store(t *testing.T, target cluster.Target, text string) {
 
 // is returns an error unless an exception exists, or does not exist.
 func is(ctx context.Context, target cluster.Target, name string, there bool) error {
-	answer, err := live.Get(ctx, target.Path(name))
-	switch {
-	case err != nil:
-		return err
-	case there && answer.Code != http.StatusOK, !there && answer.Code != http.StatusNotFound:
-		return fmt.Errorf("%s %s: %d", target.Group, name, answer.Code)
-	}
-	return nil
+	return fixture.Exists(ctx, live, target.Path(name), there)
 }
 
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
-	defer cancel()
-	must.Do(t, live.Until(ctx, what, ask))
+	fixture.Until(t, live, waitLimit, what, ask)
 }
 
 // TestLabel: Kyverno reads the same time in the label as polex.

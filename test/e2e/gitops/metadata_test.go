@@ -90,7 +90,7 @@ func TestHelm(t *testing.T) {
 		guarded(t)
 		out, err := run("", helm, "upgrade", "--install", "exceptions", chart)
 		expect.That(t, err != nil, "it is installed")
-		says(t, out, "[altered]", "label app.kubernetes.io/managed-by=Helm was added after signing", "list it under allowedMetadata in the trust policy")
+		expect.Contains(t, out, "[altered]", "label app.kubernetes.io/managed-by=Helm was added after signing", "list it under allowedMetadata in the trust policy")
 		holds(t)
 	})
 	t.Run("allowed", func(t *testing.T) {
@@ -172,7 +172,7 @@ stringData: {type: oci, url: %q, insecureOCIForceHttp: "true"}
 	t.Run("not allowed", func(t *testing.T) {
 		guarded(t)
 		applies(t, git)
-		says(t, watched(t, "the sync to fail", failed).Said(), "[altered]", "label team=platform was added after signing", "list it under allowedMetadata")
+		expect.Contains(t, watched(t, "the sync to fail", failed).Said(), "[altered]", "label team=platform was added after signing", "list it under allowedMetadata")
 		holds(t)
 	})
 	for name, r := range map[string]repository{"git": git, "oci": oci} {

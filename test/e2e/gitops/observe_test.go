@@ -26,14 +26,10 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
-var errStillThere = errors.New("it is still there")
-
 // until repeats a check until it succeeds, while the servers run, for waitLimit at most.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
-	defer cancel()
-	must.Do(t, argo.Until(ctx, what, ask))
+	fixture.Until(t, argo, waitLimit, what, ask)
 }
 
 // watched waits until the Application is in the wanted state, and returns it.
@@ -94,14 +90,6 @@ func holds(t *testing.T, want ...string) {
 	slices.Sort(want)
 	diff := cmp.Diff(append([]string{}, want...), have)
 	must.That(t, diff == "", "the exceptions in the cluster (-want +got):\n%s", diff)
-}
-
-// says fails unless a text contains all others.
-func says(t *testing.T, text string, wanted ...string) {
-	t.Helper()
-	for _, want := range wanted {
-		expect.That(t, strings.Contains(text, want), "it does not say %q:\n%s", want, text)
-	}
 }
 
 // TestFluxVerifiesCommits: Flux fetches the commits that promotion signs with SSH or OpenPGP, as the

@@ -206,13 +206,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 	emitted := func(text string) string {
 		verify := exec.CommandContext(t.Context(), filepath.Join(folder, "polex-verify"), "--config", policy, "--emit=signed", "-")
 		verify.Stdin = strings.NewReader(text)
-		var stderr strings.Builder
-		verify.Stderr = &stderr
-		out, err := verify.Output()
-		if err != nil {
-			t.Fatal(fmt.Errorf("%w: %s", err, &stderr))
-		}
-		return string(out)
+		return must.Output(t, verify)
 	}
 	expect.Equal(t, name+" in the cluster (-signed +there)", emitted(sealed), emitted(string(answer.Body)))
 }
@@ -220,8 +214,7 @@ func asSigned(t *testing.T, target cluster.Target, name, sealed string) {
 // git runs git.
 func git(t *testing.T, args ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", args...)
-	must.Run(t, cmd)
+	must.Run(t, exec.CommandContext(t.Context(), "git", args...))
 }
 
 // TestArgoCDBeforeTheGuard: Argo CD applies signed exceptions. The guard rejects each other one with its reason, which
@@ -253,9 +246,9 @@ func TestArgoCDBeforeTheGuard(t *testing.T) {
 		reasons[result.Name] = result.Status + ": " + result.Message
 	}
 	for name, file := range wrong {
-		says(t, reasons[name], "SyncFailed", "guard.polex.dev", "["+file.reason+"]")
+		expect.Contains(t, reasons[name], "SyncFailed", "guard.polex.dev", "["+file.reason+"]")
 	}
-	says(t, found.OperationState.Message, "one or more objects failed to apply")
+	expect.Contains(t, found.OperationState.Message, "one or more objects failed to apply")
 	holds(t, "honest", "native", "later")
 
 	commit = r.commit(t, gone)
@@ -282,7 +275,7 @@ const program = `{apiVersion: 'kyverno.io/v2', kind: 'PolicyException', metadata
 func TestArgoCDAppliesNothingElse(t *testing.T) {
 	r := newRepository(t, "other", map[string]string{"signed/honest.yaml": seal(t, draft("honest"))[0], "signed/other.yaml": other})
 	deployed(t, "argocd/application.yaml", r)
-	says(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
+	expect.Contains(t, watched(t, "the sync to fail", failed).Said(), "resource :ConfigMap is not permitted in project exceptions")
 	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
 
 	cleared(t)
@@ -290,7 +283,7 @@ func TestArgoCDAppliesNothingElse(t *testing.T) {
 	wider := strings.Replace(text, "    - {group: kyverno.io, kind: PolicyException}", "    - {group: '*', kind: '*'}", 1)
 	must.That(t, wider != text, "the project names no kyverno.io")
 	apply(t, wider)
-	says(t, watched(t, "the sync to fail", failed).Said(), "configmaps", "forbidden", "system:serviceaccount:argocd:exceptions-sync")
+	expect.Contains(t, watched(t, "the sync to fail", failed).Said(), "configmaps", "forbidden", "system:serviceaccount:argocd:exceptions-sync")
 	absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
 }
 
@@ -301,10 +294,7 @@ func failed(a *argocd.Application) bool {
 // absent fails if an object exists at a path.
 func absent(t *testing.T, path string) {
 	t.Helper()
-	answer := must.Get(live.Get(t.Context(), path))(t)
-	if answer.Code != http.StatusNotFound {
-		t.Fatalf("%s is there: %d: %s", path, answer.Code, answer.Message())
-	}
+	must.Do(t, fixture.Exists(t.Context(), live, path, false))
 }
 
 // TestFluxBeforeTheGuard: Flux applies signed exceptions. The guard's rejection stops a commit with
@@ -316,37 +306,34 @@ func TestFluxBeforeTheGuard(t *testing.T) {
 	r := newRepository(t, "flux", nil)
 	apply(t, example(t, "flux/exceptions.yaml", repository{})) // the source controller is not running
 	t.Cleanup(func() { withdraw(t, f) })
-	publish := func(files map[string]string) string {
+	// ends publishes a commit with files, which has this status.
+	ends := func(files map[string]string, status string, wanted ...string) {
 		t.Helper()
 		commit := r.commit(t, files)
 		archive := must.Get(remote.Archive(t.Context(), r.name, commit, "signed"))(t)
 		must.Do(t, f.Publish(t.Context(), where, "exceptions", commit, archive))
-		return commit
-	}
-	ends := func(commit, status string, wanted ...string) {
-		t.Helper()
 		applied(t, f, commit, status, wanted...)
 	}
 
-	ends(publish(map[string]string{"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1]}), "True")
+	ends(map[string]string{"signed/README.md": "signed\n", "signed/honest.yaml": sealed[0], "signed/team/native.yaml": sealed[1]}, "True")
 	holds(t, "honest", "native")
 	for name, file := range refused(t) {
 		t.Run(name, func(t *testing.T) {
-			ends(publish(map[string]string{"signed/later.yaml": sealed[2], "signed/" + name + ".yaml": file.text}), "False", where+"/"+name, "guard.polex.dev", "["+file.reason+"]")
+			ends(map[string]string{"signed/later.yaml": sealed[2], "signed/" + name + ".yaml": file.text}, "False", where+"/"+name, "guard.polex.dev", "["+file.reason+"]")
 			holds(t, "honest", "native")
-			ends(publish(map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""}), "True")
+			ends(map[string]string{"signed/later.yaml": "", "signed/" + name + ".yaml": ""}, "True")
 		})
 	}
 	t.Run("kustomization", func(t *testing.T) {
-		ends(publish(map[string]string{"signed/kustomization.yaml": kustomized}), "False", "guard.polex.dev", "[altered]")
-		ends(publish(map[string]string{"signed/kustomization.yaml": ""}), "True")
+		ends(map[string]string{"signed/kustomization.yaml": kustomized}, "False", "guard.polex.dev", "[altered]")
+		ends(map[string]string{"signed/kustomization.yaml": ""}, "True")
 	})
 	t.Run("something else", func(t *testing.T) {
-		ends(publish(map[string]string{"signed/other.yaml": other}), "False", "configmaps", "forbidden", "system:serviceaccount:"+where+":exceptions-sync")
+		ends(map[string]string{"signed/other.yaml": other}, "False", "configmaps", "forbidden", "system:serviceaccount:"+where+":exceptions-sync")
 		absent(t, "/api/v1/namespaces/"+where+"/configmaps/other")
-		ends(publish(map[string]string{"signed/other.yaml": ""}), "True")
+		ends(map[string]string{"signed/other.yaml": ""}, "True")
 	})
-	ends(publish(map[string]string{"signed/honest.yaml": ""}), "True")
+	ends(map[string]string{"signed/honest.yaml": ""}, "True")
 	holds(t, "native")
 }
 

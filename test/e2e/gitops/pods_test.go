@@ -193,11 +193,7 @@ func cleared(t *testing.T) {
 	expect.NoError(t, argo.Delete(ctx, "exceptions"))
 	err := argo.Until(ctx, "the Application to be gone", func(ctx context.Context) error {
 		path := "/apis/argoproj.io/v1alpha1/namespaces/" + argocd.Namespace + "/applications/exceptions"
-		answer, err := live.Get(ctx, path)
-		if err == nil && answer.Code != http.StatusNotFound {
-			err = errStillThere
-		}
-		return err
+		return fixture.Exists(ctx, live, path, false)
 	})
 	expect.NoError(t, err)
 	for _, target := range []cluster.Target{exceptions, native} {
@@ -241,7 +237,7 @@ func TestPreSync(t *testing.T) {
 
 	args, said := node.play(t)
 	must.That(t, slices.Contains(args, "--ref="+commit), "it is not the commit %s that was verified: %q", commit, args)
-	says(t, said, "signed/honest.yaml", "[verified]")
+	expect.Contains(t, said, "signed/honest.yaml", "[verified]")
 	synced(t, commit)
 	holds(t, "honest")
 
@@ -249,8 +245,8 @@ func TestPreSync(t *testing.T) {
 		"signed/elsewhere.yaml": sealing{by: sandbox.Identity{Repository: "acme/other"}}.seal(t, draft("elsewhere"))[0]})
 	refresh(t)
 	_, said = node.play(t)
-	says(t, said, "[unsigned]", "[wrong-identity]")
+	expect.Contains(t, said, "[unsigned]", "[wrong-identity]")
 	found := watched(t, "the hook to fail", func(a *argocd.Application) bool { return failed(a) && a.OperationState.SyncResult.Revision != commit })
-	says(t, found.Said(), "Job "+namespace+"/polex-verify", "PreSyncFailed")
+	expect.Contains(t, found.Said(), "Job "+namespace+"/polex-verify", "PreSyncFailed")
 	holds(t, "honest")
 }

@@ -37,9 +37,14 @@ import (
 // kubectlSigstore runs the peer's command, and answers its questions with yes.
 func kubectlSigstore(t *testing.T, d *detour, args ...string) error {
 	t.Helper()
-	return commands.Finish(t.Context(), servers.Command{Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Args: args, Dir: t.TempDir(), Input: "y\ny\ny\n",
+	return commands.Finish(t.Context(), kubectlSigstoreCommand(t, d, args...))
+}
+
+func kubectlSigstoreCommand(t *testing.T, d *detour, args ...string) servers.Command {
+	t.Helper()
+	return servers.Command{Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Args: args, Dir: t.TempDir(), Input: "y\ny\ny\n",
 		Env: append(theirEnv(t), "HTTPS_PROXY="+d.url, "HTTP_PROXY="+d.url, "SSL_CERT_FILE="+d.certificate,
-			"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)})
+			"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken)}
 }
 
 // kubectlSigstoreSign signs a file with the peer's command.

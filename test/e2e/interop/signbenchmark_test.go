@@ -32,7 +32,6 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/sign"
 	"github.com/polex-dev/polex/test/beside"
-	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
@@ -92,11 +91,7 @@ func kubectlSigstoreLoop(t *testing.T, n int) func() beside.Cost {
 	return func() (all beside.Cost) {
 		d := newDetour(t)
 		out := filepath.Join(t.TempDir(), "sealed.yaml")
-		one := servers.Command{
-			Program: fixture.FromRoot("bin/e2e/kubectl-sigstore"), Dir: filepath.Dir(out), Input: "y\ny\ny\n",
-			Env: append(theirEnv(t), "HTTPS_PROXY="+d.url, "HTTP_PROXY="+d.url, "SSL_CERT_FILE="+d.certificate,
-				"ACTIONS_ID_TOKEN_REQUEST_URL="+box.TokenRequestURL, "ACTIONS_ID_TOKEN_REQUEST_TOKEN="+box.TokenRequestToken),
-		}
+		one := kubectlSigstoreCommand(t, d)
 		for i := range n {
 			// It searches the log for its entry by the digest, and fails if the index is late. Only
 			// successful runs count. A retry uses another file, or it would find the previous entry.

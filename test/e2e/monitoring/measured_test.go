@@ -180,9 +180,7 @@ func ofTheLedger(t *testing.T, repository string) string {
 
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
-	defer cancel()
-	must.Do(t, live.Until(ctx, what, ask))
+	fixture.Until(t, live, waitLimit, what, ask)
 }
 
 func lacks(text string, want ...string) error {

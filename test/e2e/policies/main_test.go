@@ -5,7 +5,6 @@ package policies
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -99,8 +98,7 @@ func built(t *testing.T, dir string) string {
 
 func kustomize(t *testing.T, dir string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), fixture.Kubectl(), "kustomize", dir)
-	return must.Output(t, cmd)
+	return must.Output(t, exec.CommandContext(t.Context(), fixture.Kubectl(), "kustomize", dir))
 }
 
 // apply applies manifests with kubectl, and rejects unknown fields.
@@ -123,21 +121,12 @@ func withdraw(t *testing.T, manifests string) {
 // until repeats a check until it succeeds, within waitLimit.
 func until(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
-	defer cancel()
-	must.Do(t, live.Until(ctx, what, ask))
+	fixture.Until(t, live, waitLimit, what, ask)
 }
 
 // isThere returns an error unless an object exists, or does not exist.
 func isThere(ctx context.Context, path string, there bool) error {
-	answer, err := live.Get(ctx, path)
-	switch {
-	case err != nil:
-		return err
-	case there && answer.Code != http.StatusOK, !there && answer.Code != http.StatusNotFound:
-		return errors.New(path + ": " + http.StatusText(answer.Code))
-	}
-	return nil
+	return fixture.Exists(ctx, live, path, there)
 }
 
 // served are the versions of PolicyException that the API server serves.

@@ -149,9 +149,7 @@ func (s *story) admitted(path, text string) {
 
 func (s *story) until(what string, ask func(context.Context) error) {
 	s.t.Helper()
-	within, cancel := context.WithTimeout(s.t.Context(), soon)
-	defer cancel()
-	must.Do(s.t, s.Until(within, what, ask))
+	fixture.Until(s.t, s.Cluster, soon, what, ask)
 }
 
 // draft runs the command with a denial, the policy and the manifest.

@@ -58,9 +58,7 @@ func refused(t *testing.T, document, reason string) {
 // eventually waits until a check succeeds.
 func eventually(t *testing.T, what string, ask func(context.Context) error) {
 	t.Helper()
-	within, cancel := context.WithTimeout(t.Context(), story.WaitLimit)
-	defer cancel()
-	must.Do(t, world.Cluster.Until(within, what, ask))
+	fixture.Until(t, world.Cluster, story.WaitLimit, what, ask)
 }
 
 // syncedAt waits until Argo CD has applied a commit.
@@ -106,13 +104,8 @@ func letIn(t *testing.T, pod string) {
 func cloned(t *testing.T) []string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clone")
-	clone := exec.CommandContext(t.Context(), "git", "clone", "--quiet", world.GitURL, dir)
-	must.Run(t, clone)
-	list := exec.CommandContext(t.Context(), "git", "-C", dir, "ls-files")
-	out := must.Get(list.Output())(t)
-	files := strings.Fields(string(out))
-	slices.Sort(files)
-	return files
+	must.Run(t, exec.CommandContext(t.Context(), "git", "clone", "--quiet", world.GitURL, dir))
+	return strings.Fields(must.Output(t, exec.CommandContext(t.Context(), "git", "-C", dir, "ls-files")))
 }
 
 // file returns the file name of an exception.

@@ -23,9 +23,11 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/internal/usage"
+	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/e2e/cluster"
 	"github.com/polex-dev/polex/test/e2e/fixture"
 	"github.com/polex-dev/polex/test/e2e/servers"
+	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -192,28 +194,38 @@ func audit(ctx context.Context, dir string, args ...string) (map[string]usage.Us
 	return usages, nil
 }
 
+// repository signs drafts in a repository with a trust policy for polex-audit.
+func repository(t *testing.T, drafts ...string) (dir string, signed []*exception.Document) {
+	t.Helper()
+	signed = must.Get(sandboxtest.Sign(t.Context(), run.Sigstore, sandbox.Identity{}, time.Now(), drafts...))(t)
+	dir = t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
+	for i, doc := range signed {
+		must.Do(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "signed"}, {"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Sign"}} {
+		git := exec.CommandContext(t.Context(), "git", args...)
+		git.Dir = dir
+		must.Run(t, git)
+	}
+	config := fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: %s\n  authorities: [{name: a, issuer: %q, subject: '%s'}]\n",
+		run.Sigstore.TrustedRootPath, run.Sigstore.IssuerURL, sandbox.Identity{}.Subject())
+	must.Do(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(config), 0o600))
+	return dir, signed
+}
+
 // TestUsage: from Kyverno's own reports, polex says which exceptions are in use, idle or unknown, and with
 // Kyverno's command line which are not needed. For each exception, the resources are those that the command
 // line exempts.
 func TestUsage(t *testing.T) {
 	ctx, live := t.Context(), run.Cluster
 	texts, objects := drafts()
-	signed, err := sandboxtest.Sign(ctx, run.Sigstore, sandbox.Identity{}, time.Now(), texts...)
-	must.Do(t, err)
-	dir := t.TempDir()
-	must.Do(t, os.Mkdir(filepath.Join(dir, "signed"), 0o755))
-	must.Do(t, os.WriteFile(filepath.Join(dir, "trust.yaml"), []byte(fmt.Sprintf("apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n  trustedRoot: %s\n  authorities: [{name: a, issuer: %q, subject: 'https://github.com/acme/exceptions/.github/workflows/merge.yaml@refs/heads/main'}]\n", run.Sigstore.TrustedRootPath, run.Sigstore.IssuerURL)), 0o600))
+	dir, signed := repository(t, texts...)
 	for _, namespace := range append([]string{"platform"}, namespaces...) {
 		must.Do(t, live.CreateNamespace(ctx, namespace))
 	}
-	for i, doc := range signed {
-		must.Do(t, os.WriteFile(filepath.Join(dir, "signed", fmt.Sprintf("%d.yaml", i)), doc.Source(), 0o600))
+	for _, doc := range signed {
 		must.Do(t, live.ApplyAll(ctx, doc.Source()))
-	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "signed"}, {"-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Sign"}} {
-		git := exec.CommandContext(ctx, "git", args...)
-		git.Dir = dir
-		must.Run(t, git)
 	}
 	must.Do(t, live.ApplyAll(ctx, []byte(policies)))
 	must.Do(t, live.ApplyAll(ctx, []byte(resources())))
@@ -252,9 +264,7 @@ func step(t *testing.T, name string, do func(*testing.T)) {
 // usagesAre waits until the audit has the wanted usage of every exception.
 func usagesAre(t *testing.T, dir string, want map[string]usage.Usage) {
 	arguments := []string{"--kubeconfig", run.Cluster.Kubeconfig(), "--policies", "policies.yaml", "--kyverno-cli", fixture.FromRoot(kyverno)}
-	within, cancel := context.WithTimeout(t.Context(), waitLimit)
-	defer cancel()
-	must.Do(t, run.Cluster.Until(within, "the reports", func(ctx context.Context) error {
+	fixture.Until(t, run.Cluster, waitLimit, "the reports", func(ctx context.Context) error {
 		usages, err := audit(ctx, dir, arguments...)
 		if err != nil {
 			return err
@@ -269,11 +279,9 @@ func usagesAre(t *testing.T, dir string, want map[string]usage.Usage) {
 				return fmt.Errorf("%s: it is not known since when", object)
 			}
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			return errors.New(diff)
-		}
-		return nil
-	}))
+		diff := cmp.Diff(want, got, cmpopts.EquateEmpty())
+		return expect.Unless(diff == "", "%s", diff)
+	})
 	t.Logf("%d pairs of exception and resource agree", len(cases)*len(namespaces)*len(names))
 }
 
@@ -301,18 +309,12 @@ func exemptBy(t *testing.T, dir, name, text string) (resources []string) {
 // servesOpenReports installs the reports of openreports.io.
 func servesOpenReports(t *testing.T) {
 	t.Helper()
-	source, err := servers.Source(t.Context(), fixture.FromRoot("test/e2e/tools/kyverno"), "github.com/openreports/reports-api")
-	must.Do(t, err)
+	source := must.Get(servers.Source(t.Context(), fixture.FromRoot("test/e2e/tools/kyverno"), "github.com/openreports/reports-api"))(t)
 	for _, kind := range []string{"reports", "clusterreports"} {
-		text, err := os.ReadFile(filepath.Join(source, "config", "crd", "openreports.io_"+kind+".yaml"))
-		must.Do(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(source, "config", "crd", "openreports.io_"+kind+".yaml")))(t)
 		must.Do(t, run.Cluster.ApplyAll(t.Context(), text))
 		must.Do(t, run.Cluster.Until(t.Context(), kind, func(ctx context.Context) error {
-			answer, err := run.Cluster.Do(ctx, cluster.Request{Method: http.MethodGet, Path: "/apis/openreports.io/v1alpha1/" + kind})
-			if err == nil && !answer.OK() {
-				err = errors.New(answer.Message())
-			}
-			return err
+			return cluster.OK(run.Cluster.Get(ctx, "/apis/openreports.io/v1alpha1/"+kind))
 		}))
 	}
 }
