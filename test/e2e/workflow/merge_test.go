@@ -131,9 +131,7 @@ func TestMergeInEnvironment(t *testing.T) {
 	expect.Contains(t, files[".polex.yaml"], off)
 	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], off, on, 1)
 	for environment, want := range map[string]string{"exceptions": "success", "": "failure", "other": "failure"} {
-		repository := runner.remoted(t, files)
-		api := repository.gitHub(t, true)
-		merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+		repository, api, merged := mergedIn(t, runner, files)
 		p := pushed(s, api, merged)
 		p.Env = as(t, s, sandbox.Identity{Environment: environment})
 		log := repository.run(t, p)
@@ -198,9 +196,7 @@ func TestSignInOneJob(t *testing.T) {
 	files := template(t, s)
 	const sign, setup = "      - uses: polex-dev/polex/actions/sign@", "      - uses: polex-dev/polex/actions/setup@" + github.ActionCommit + "\n        with: {commands: polex-sign}\n"
 	files[github.MergeFile] = strings.Replace(readmeWorkflow(t, "sign", "on:\n  push:\n"), sign, setup+sign, 1)
-	repository := runner.remoted(t, files)
-	api := repository.gitHub(t, true)
-	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+	repository, api, merged := mergedIn(t, runner, files)
 	p := pushed(s, api, merged)
 	p.Builds = true
 	log := repository.run(t, p)

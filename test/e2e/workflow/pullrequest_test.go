@@ -126,9 +126,7 @@ func TestMergeClosed(t *testing.T) {
 	expect.Contains(t, workflow, "types: [closed]")
 	files[github.MergeFile] = strings.ReplaceAll(workflow, "<commit>", github.ActionCommit)
 	files[".polex.yaml"] = strings.Replace(files[".polex.yaml"], "buildTrigger: [push, workflow_dispatch]", "buildTrigger: pull_request", 1)
-	repository := runner.remoted(t, files)
-	api := repository.gitHub(t, true)
-	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+	repository, api, merged := mergedIn(t, runner, files)
 	closed := github.Closed(merged, repository.Remote)
 	closed.Env, closed.API = append(closed.Env, as(t, s, sandbox.Identity{EventName: "pull_request"})...), api.URL
 	log := repository.run(t, closed)

@@ -21,9 +21,7 @@ import (
 // exception. Nothing is signed, and there is no artifact to download.
 func TestMergeAgain(t *testing.T) {
 	runner, s := newRunner(t), sigstore(t, github.MergeFile)
-	repository := runner.remoted(t, template(t, s))
-	api := repository.gitHub(t, true)
-	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+	repository, api, merged := mergedIn(t, runner, template(t, s))
 	repository.run(t, pushed(s, api, merged)).Ended(t, allJobs)
 	other := filepath.Join(t.TempDir(), "clone")
 	repository.git(t, "clone", "--quiet", repository.Remote, other)
@@ -80,9 +78,7 @@ func TestMergePlanted(t *testing.T) {
 	if files[github.MergeFile] = strings.Replace(files[github.MergeFile], commit, commit+"          pull-request: true\n", 1); !strings.Contains(files[github.MergeFile], "pull-request: true") {
 		t.Fatal("the template has no step: commit")
 	}
-	repository := runner.remoted(t, files)
-	api := repository.gitHub(t, true)
-	merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+	repository, api, merged := mergedIn(t, runner, files)
 	other := filepath.Join(t.TempDir(), "clone")
 	repository.git(t, "clone", "--quiet", repository.Remote, other)
 	branch := "polex/signed-" + merged[:12]
@@ -185,9 +181,7 @@ func TestVerifiedCommits(t *testing.T) {
 			text := strings.Replace(files[github.MergeFile], "step: commit", "step: commit"+tc.inputs, 1)
 			text = strings.Replace(text, "contents: write # to push the commit", "contents: write"+tc.permissions, 1)
 			files[github.MergeFile] = text
-			repository := runner.remoted(t, files)
-			api := repository.gitHub(t, true)
-			merged := repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+			repository, api, merged := mergedIn(t, runner, files)
 			must.Do(t, api.Forge.SetRules(tc.rules...))
 			log := repository.run(t, pushed(s, api, merged))
 			if want := map[bool]string{true: "failure", false: "success"}[tc.fails]; log.Results["sign"] != "success" || log.Results["commit"] != want {

@@ -121,6 +121,14 @@ func (r *runner) remoted(t *testing.T, files map[string]string) *remoted {
 	return made
 }
 
+// mergedIn is a repository with these files, its API, and a merge of one request.
+func mergedIn(t *testing.T, r *runner, files map[string]string) (*remoted, *github.API, string) {
+	t.Helper()
+	repository := r.remoted(t, files)
+	api := repository.gitHub(t, true)
+	return repository, api, repository.merge(t, map[string]string{"unsigned/web.yaml": narrow})
+}
+
 // gitHub starts GitHub's API for the repository.
 func (r *remoted) gitHub(t *testing.T, approved bool) *github.API {
 	t.Helper()
