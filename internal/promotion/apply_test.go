@@ -2,10 +2,8 @@ package promotion_test
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -120,46 +118,6 @@ func TestApplyInCheckouts(t *testing.T) {
 			must.That(t, err == nil, "apply: %v", err)
 			r.unchanged(hash)
 			expect.Is(t, "parent", before, strings.TrimSpace(r.Git("rev-parse", "HEAD^")))
-		})
-	}
-}
-
-func TestAuthor(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CONFIG_HOME", home)
-	for _, tc := range []struct {
-		name   string
-		commit commit.Author
-		config map[string]string
-		want   string // "" if there is no author
-	}{
-		{name: "nobody"},
-		{name: "half of a name", commit: commit.Author{Name: "Polex Bot"}},
-		{name: "half in the configuration", config: map[string]string{"user.email": "git@example.com"}},
-		{name: "given", commit: *author(), want: "Polex Bot <bot@example.com>"},
-		{name: "configured", config: map[string]string{"user.name": "Gitta", "user.email": "git@example.com"}, want: "Gitta <git@example.com>"},
-		{name: "given over configured", commit: *author(), config: map[string]string{"user.name": "Gitta", "user.email": "git@example.com"}, want: "Polex Bot <bot@example.com>"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": exceptionText("a")})
-			for _, key := range slices.Sorted(maps.Keys(tc.config)) {
-				r.Git("config", key, tc.config[key])
-			}
-			head := r.Head()
-			q := r.open()
-			_, checked := r.clone.Signature(tc.commit)
-			tc.commit.When = committedAt
-			_, _, err := q.apply(stamp(t, q.Documents()), &tc.commit)
-			if tc.want == "" {
-				expect.That(t, errors.Is(checked, commit.ErrNoAuthor) && errors.Is(err, commit.ErrNoAuthor),
-					"Signature: %v, apply: %v, want ErrNoAuthor", checked, err)
-				r.unchanged(head)
-				return
-			}
-			must.That(t, checked == nil && err == nil, "Signature: %v, apply: %v", checked, err)
-			got := r.Git("log", "-1", "--format=%an <%ae>|%cn <%ce>")
-			expect.That(t, got == tc.want+"|"+tc.want+"\n", "author and committer %q, want %q", got, tc.want)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package promotion_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -375,63 +374,6 @@ func TestRunRehearses(t *testing.T) {
 		expect.Error(t, err, tc.want)
 		expect.Is(t, name+": signatures", 0, asked[1])
 		r.unchanged(head)
-	}
-}
-
-// TestRunPushes: the remote gets the promotion, and nothing else that the clone has. If the remote
-// rejects it, nothing changes.
-func TestRunPushes(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		before func(r, other *repository)
-		want   []string
-		err    error // with no want, nil means a commit.RefusedError
-	}{
-		{name: "the remote takes it", want: []string{"signed/a.yaml"}},
-		{name: "an earlier run committed and did not push", before: func(r, _ *repository) {
-			job, _ := r.job()
-			_, err := promotion.Run(r.TB.Context(), job)
-			must.Do(r.TB, err)
-		}, err: promotion.ErrNotContained},
-		{name: "a commit of a hand looks like one", before: func(r, _ *repository) {
-			r.CommitFile("Sign\n\nPolex-Source-Commit: x\n", "signed/a.yaml", "mine\n")
-		}, err: promotion.ErrNotContained},
-		{name: "somebody withdrew it", before: func(_, other *repository) {
-			other.Git("rm", "--quiet", "unsigned/a.yaml")
-			other.pushed("Withdraw it")
-		}, want: []string{"unsigned/a.yaml gone-since"}},
-		{name: "somebody committed in the clone", before: func(r, _ *repository) { r.Write("x", "x"); r.Commit("Mine") }, err: promotion.ErrNotContained},
-		{name: "a hook refuses it", before: func(r, other *repository) {
-			hook := strings.TrimSpace(other.Git("remote", "get-url", "origin")) + "/hooks/pre-receive"
-			must.Do(r.TB, os.WriteFile(hook, []byte("#!/bin/sh\necho protected\nexit 1\n"), 0o755))
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
-			other := r.remote()
-			if tc.before != nil {
-				tc.before(r, other)
-			}
-			head := r.Head()
-			job, _ := r.pushing()
-			result, err := promotion.Run(t.Context(), job)
-			if tc.want == nil {
-				var refused *commit.RefusedError
-				if errors.As(err, &refused) != (tc.err == nil) || !errors.Is(err, tc.err) && tc.err != nil || result.Moves != nil {
-					t.Errorf("Run: %v, %v; want %v", outcome(result), err, tc.err)
-				}
-				r.unchanged(head)
-				return
-			}
-			must.Do(r.TB, err)
-			expect.Equal(t, "result", tc.want, outcome(result))
-			// The clone equals the remote, which has the signed file unless nobody requests it.
-			other.Git("pull", "--quiet")
-			r.unchanged(other.Head())
-			if _, err := os.Stat(other.Path("signed/a.yaml")); (err == nil) != (len(result.Moves) > 0) {
-				t.Errorf("signed/a.yaml: %v", err)
-			}
-		})
 	}
 }
 
