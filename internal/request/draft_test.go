@@ -237,6 +237,14 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// only returns the one draft for violations.
+func only(t *testing.T, o request.Options, violations ...request.Violation) request.Draft {
+	t.Helper()
+	drafts, problems, err := request.New(violations, o)
+	must.That(t, err == nil && len(drafts) == 1, "%d drafts, %v, %v", len(drafts), problems, err)
+	return drafts[0]
+}
+
 // strict checks a draft with the strictest settings.
 func strict(t *testing.T, d request.Draft, known *shape.PolicySet) {
 	t.Helper()
@@ -254,12 +262,9 @@ func TestNames(t *testing.T) {
 	known := shape.ReadPolicies(documents.All(t, policies))
 	name := func(v request.Violation, s request.Statements) string {
 		t.Helper()
-		drafts, problems, err := request.New([]request.Violation{v}, request.Options{Policies: known, Statements: s, Namespace: "exceptions"})
-		if err != nil || len(drafts) != 1 {
-			t.Fatal(problems, err)
-		}
-		strict(t, drafts[0], known)
-		id := drafts[0].Document.Identity()
+		draft := only(t, request.Options{Policies: known, Statements: s, Namespace: "exceptions"}, v)
+		strict(t, draft, known)
+		id := draft.Document.Identity()
 		expect.That(t, label.MatchString(id.Name) && id.Namespace == "exceptions", "%s is no plain name in exceptions", id)
 		return id.Name
 	}

@@ -75,14 +75,10 @@ func TestMinimal(t *testing.T) {
 		{of("readiness", "", "Pod", "team-a", "web-5d8f7c9b6d-x2x4z"), 1},
 		{of("team-a/hosts", "", "Ingress", "team-a", "front"), 1},
 	} {
-		drafts, problems, err := request.New([]request.Violation{tc.violation}, request.Options{Policies: known, Statements: said})
-		if err != nil || len(drafts) != 1 {
-			t.Fatal(problems, err)
-		}
-		if got := len(exempts(t, drafts[0].Document, resources)); got != tc.exempt {
-			t.Errorf("%s %s: %d exempt, want %d\n%s", tc.violation.Policy, tc.violation.Resource, got, tc.exempt, drafts[0].Source)
-		}
-		wider := append(withoutFields(t, drafts[0].Document), withoutConditions(t, drafts[0].Source)...)
+		draft := only(t, request.Options{Policies: known, Statements: said}, tc.violation)
+		got := len(exempts(t, draft.Document, resources))
+		expect.That(t, got == tc.exempt, "%s %s: %d exempt, want %d\n%s", tc.violation.Policy, tc.violation.Resource, got, tc.exempt, draft.Source)
+		wider := append(withoutFields(t, draft.Document), withoutConditions(t, draft.Source)...)
 		expect.That(t, len(wider) >= 3, "%s: only %d restrictions", tc.violation.Resource, len(wider))
 		for _, doc := range wider {
 			refused := false
@@ -328,20 +324,17 @@ func TestSiblings(t *testing.T) {
 			if violation.Policy == "probes" && violation.Rule == "" {
 				violation.Rule = "autogen-check"
 			}
-			drafts, problems, err := request.New([]request.Violation{violation}, request.Options{Policies: known, Statements: said})
-			if err != nil || len(drafts) != 1 {
-				t.Fatal(problems, err)
-			}
+			draft := only(t, request.Options{Policies: known, Statements: said}, violation)
 			exempt := func(manifests []string) []string {
 				var names []string
-				for _, r := range exempts(t, drafts[0].Document, documents.All(t, strings.Join(manifests, "---\n"))) {
+				for _, r := range exempts(t, draft.Document, documents.All(t, strings.Join(manifests, "---\n"))) {
 					names = append(names, r.Name)
 				}
 				return names
 			}
 			own := pods(kind, "web")
 			if got := exempt(own); len(got) != len(own) {
-				t.Errorf("%s, %s: %d of its %d Pods are exempt\n%s", violation.Policy, kind, len(got), len(own), drafts[0].Source)
+				t.Errorf("%s, %s: %d of its %d Pods are exempt\n%s", violation.Policy, kind, len(got), len(own), draft.Source)
 			}
 			for _, sibling := range siblings {
 				for _, other := range append(kinds, "ReplicaSet") {
@@ -378,11 +371,7 @@ func TestOrdinals(t *testing.T) {
 		if tc.pod != "" {
 			violations = append(violations, of("probes", "check", "Pod", "team-a", tc.pod))
 		}
-		drafts, problems, err := request.New(violations, o)
-		if err != nil || len(drafts) != 1 {
-			t.Fatal(problems, err)
-		}
-		names := strings.Fields(strings.TrimPrefix(drafted(t, drafts[0])[2], "v1/Pod team-a: "))
+		names := strings.Fields(strings.TrimPrefix(drafted(t, only(t, o, violations...))[2], "v1/Pod team-a: "))
 		expect.That(t, len(names) == tc.count && names[len(names)-1] == tc.last, "%s %s: %v", tc.spec, tc.pod, names)
 	}
 }
