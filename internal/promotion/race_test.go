@@ -15,6 +15,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/pkg/exception"
+	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -29,65 +30,70 @@ func pendingFiles(n int) map[string]string {
 	return files
 }
 
-// TestRunAsksBetweenBatches: a run signs no file that another run has promoted, or somebody has
-// withdrawn, since its last batch.
-func TestRunAsksBetweenBatches(t *testing.T) {
+// TestRunMeanwhile: others act during the first batch of a run that pushes. The run asks the remote between batches. It
+// signs no file that another run has promoted, somebody has withdrawn, or the moved branch refuses, and names the latter.
+func TestRunMeanwhile(t *testing.T) {
+	files := pendingFiles(40)
+	withdrawn := func(pattern string) func(_, other *repository) {
+		return func(_, other *repository) {
+			other.Git("rm", "--quiet", pattern)
+			other.pushed("Withdraw")
+		}
+	}
+	signed := func(text string) func(_, other *repository) {
+		return func(_, other *repository) {
+			other.Write("signed/other.yaml", text)
+			other.pushed("Sign it elsewhere")
+		}
+	}
+	keepsGoing := func(_ *repository, j *promotion.Job) { j.KeepGoing = true }
 	for name, tc := range map[string]struct {
-		meanwhile string // a pattern of files that leave during the first batch
-		batches   []int
-		promoted  int
+		change            func(*repository, *promotion.Job)
+		meanwhile         func(r, other *repository)
+		batches           []int
+		promoted, skipped int
+		findings          []string
+		fails             bool
 	}{
-		"nothing":               {"", []int{8, 16, 16}, 40},
-		"all":                   {"unsigned/e*", []int{8}, 0},
-		"some signed, some not": {"unsigned/e[0-2]*", []int{8, 10}, 10},
-		"only what is signed":   {"unsigned/e00.yaml", []int{8, 16, 16}, 39},
+		"nothing":               {batches: []int{8, 16, 16}, promoted: 40},
+		"all":                   {meanwhile: withdrawn("unsigned/e*"), batches: []int{8}, skipped: 40},
+		"some signed, some not": {meanwhile: withdrawn("unsigned/e[0-2]*"), batches: []int{8, 10}, promoted: 10, skipped: 30},
+		"only what is signed":   {meanwhile: withdrawn("unsigned/e00.yaml"), batches: []int{8, 16, 16}, promoted: 39, skipped: 1},
+		"signed elsewhere, after it was signed": {change: keepsGoing, meanwhile: signed(files["unsigned/e00.yaml"]),
+			batches: []int{8, 16, 16}, promoted: 39, findings: []string{"unsigned/e00.yaml already-signed"}},
+		"signed elsewhere, before it was signed": {change: keepsGoing, meanwhile: signed(files["unsigned/e30.yaml"]),
+			batches: []int{8, 16, 15}, promoted: 39, findings: []string{"unsigned/e30.yaml already-signed"}},
+		"an overlap": {change: (*repository).noOverlaps, meanwhile: signed(podText("old", "e00")),
+			batches: []int{8}, findings: []string{"unsigned/e00.yaml " + shape.ReasonOverlaps}},
+		"the remote is gone": {meanwhile: func(r, _ *repository) { r.Git("remote", "set-url", "origin", t.TempDir()) },
+			batches: []int{8}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRepository(t, pendingFiles(40))
-			other := r.remote()
+			r := newRepository(t, files)
+			other, head := r.remote(), r.Head()
 			job, _ := r.pushing()
+			if tc.change != nil {
+				tc.change(r, &job)
+			}
 			var batches []int
 			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-				if len(batches) == 0 && tc.meanwhile != "" {
-					other.Git("rm", "--quiet", tc.meanwhile)
-					other.pushed("Withdraw")
+				if batches = append(batches, len(docs)); len(batches) == 1 && tc.meanwhile != nil {
+					tc.meanwhile(r, other)
 				}
-				batches = append(batches, len(docs))
 				return stamp(t, docs), nil
 			})
 			result, err := promotion.Run(t.Context(), job)
-			must.Do(r.TB, err)
+			expect.That(t, (err != nil) == tc.fails, "Run: %v", err)
 			expect.Equal(t, "batches", tc.batches, batches)
-			if got := len(result.Moves); got != tc.promoted || len(result.Skipped) != 40-got {
-				t.Errorf("%d promoted, want %d; %d skipped", got, tc.promoted, len(result.Skipped))
+			expect.Equal(t, "promoted and skipped", []int{tc.promoted, tc.skipped}, []int{len(result.Moves), len(result.Skipped)})
+			var findings []string
+			for _, f := range result.Findings {
+				findings = append(findings, f.Position.File+" "+f.Reason)
 			}
-		})
-	}
-}
-
-// TestRunNamesRefusedBetweenBatches: a file that the moved target branch refuses before its batch is a
-// finding, as one that is refused after it was signed.
-func TestRunNamesRefusedBetweenBatches(t *testing.T) {
-	for name, refused := range map[string]string{"signed": "e00", "not signed yet": "e30"} {
-		t.Run(name, func(t *testing.T) {
-			files := pendingFiles(40)
-			r := newRepository(t, files)
-			other := r.remote()
-			job, _ := r.pushing()
-			job.KeepGoing = true
-			batches := 0
-			job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-				if batches++; batches == 1 {
-					other.Write("signed/other.yaml", files["unsigned/"+refused+".yaml"])
-					other.pushed("Sign it elsewhere")
-				}
-				return stamp(t, docs), nil
-			})
-			result, err := promotion.Run(t.Context(), job)
-			must.Do(r.TB, err)
-			if len(result.Moves) != 39 || result.LeftOut != 1 || len(result.Findings) != 1 ||
-				result.Findings[0].Position.File != "unsigned/"+refused+".yaml" {
-				t.Errorf("%d promoted, %d left out, findings %v", len(result.Moves), result.LeftOut, result.Findings)
+			expect.Equal(t, "findings", tc.findings, findings)
+			expect.Is(t, "left out", len(tc.findings) > 0 && tc.promoted > 0, result.LeftOut > 0)
+			if tc.promoted == 0 && tc.skipped == 0 {
+				r.unchanged(head)
 			}
 		})
 	}
@@ -128,23 +134,6 @@ func BenchmarkRace(b *testing.B) {
 		must.Do(b, group.Wait())
 	}
 	b.ReportMetric(float64(signatures.Load())/float64(b.N*requests), "signatures/exception")
-}
-
-// TestRunRemoteAway: a run signs nothing more once its remote cannot be asked.
-func TestRunRemoteAway(t *testing.T) {
-	r := newRepository(t, pendingFiles(40))
-	r.remote()
-	head := r.Head()
-	job, _ := r.pushing()
-	signed := 0
-	job.Signer = signing(func(_ context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-		r.Git("remote", "set-url", "origin", t.TempDir())
-		signed += len(docs)
-		return stamp(t, docs), nil
-	})
-	result, err := promotion.Run(t.Context(), job)
-	expect.That(t, err != nil && signed == 8 && result.Moves == nil, "%d signed: %v", signed, err)
-	r.unchanged(head)
 }
 
 // The size of the measured repository.

@@ -376,24 +376,3 @@ func TestRunRehearses(t *testing.T) {
 		r.unchanged(head)
 	}
 }
-
-// TestRunOverlapArrives: exceptions that are pushed during the signing are checked too.
-func TestRunOverlapArrives(t *testing.T) {
-	r := newRepository(t, map[string]string{"unsigned/a.yaml": podText("a", "a")})
-	other := r.remote()
-	head := r.Head()
-	job, _ := r.pushing()
-	r.noOverlaps(&job)
-	sign := job.Signer
-	job.Signer = signing(func(ctx context.Context, docs []*exception.Document) ([]*exception.Document, error) {
-		other.Write("signed/old.yaml", podText("old", "a"))
-		other.Git("add", "--all")
-		other.pushed("Another one")
-		return sign.Sign(ctx, docs)
-	})
-	result, err := promotion.Run(t.Context(), job)
-	must.Do(r.TB, err)
-	expect.Equal(t, "result", []string{"unsigned/a.yaml " + shape.ReasonOverlaps}, outcome(result))
-	expect.Empty(t, "moves", result.Moves)
-	r.unchanged(head)
-}

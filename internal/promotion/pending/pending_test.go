@@ -117,44 +117,31 @@ func TestBlocked(t *testing.T) {
 		}
 		return e
 	}
+	type entries = []pending.Entry
+	signedA, signedB, pendingA := entry("signed/b.yaml", false, "a"), entry("signed/b.yaml", false, "b"), entry("unsigned/a.yaml", false, "a")
+	newA, newC := entry("unsigned/a.yaml", true, "a"), entry("unsigned/c.yaml", true, "c")
 	for name, tc := range map[string]struct {
-		entries []pending.Entry
+		entries entries
 		replace bool
-		want    []string
+		want    string
 	}{
-		"nothing in the way": {entries: []pending.Entry{entry("unsigned/a.yaml", true, "a"), entry("signed/b.yaml", false, "b")}},
-		"a bad name":         {entries: []pending.Entry{entry("unsigned/a b.yaml", true, "a")}, want: []string{"unsigned/a b.yaml bad-file-name"}},
-		"an older bad name":  {entries: []pending.Entry{entry("unsigned/a b.yaml", false, "a"), entry("unsigned/c.yaml", true, "c")}},
-		"pending twice": {
-			entries: []pending.Entry{entry("unsigned/a.yaml", true, "a"), entry("unsigned/b.yaml", false, "a")},
-			want:    []string{"unsigned/a.yaml duplicate-identity"},
-		},
-		"signed already": {
-			entries: []pending.Entry{entry("unsigned/a.yaml", true, "a"), entry("signed/b.yaml", false, "a")},
-			want:    []string{"unsigned/a.yaml already-signed"},
-		},
-		"replaced": {entries: []pending.Entry{entry("unsigned/a.yaml", true, "a"), entry("signed/b.yaml", false, "a")}, replace: true},
-		"older files that are blocked already": {
-			entries: []pending.Entry{entry("unsigned/a.yaml", false, "a"), entry("signed/b.yaml", false, "a"), entry("unsigned/c.yaml", true, "c")},
-		},
-		"an older file that the change blocks": {
-			entries: []pending.Entry{entry("unsigned/a.yaml", false, "a"), entry("signed/b.yaml", true, "a")},
-			want:    []string{"unsigned/a.yaml already-signed"},
-		},
-		"one refusal for a file and reason": {
-			entries: []pending.Entry{entry("unsigned/a.yaml", true, "a", "b"), entry("signed/b.yaml", false, "a", "b")},
-			want:    []string{"unsigned/a.yaml already-signed"},
-		},
-		"names that differ in case": {
-			entries: []pending.Entry{entry("unsigned/a.yaml", false, "a"), entry("unsigned/A.yaml", true, "b")},
-			want:    []string{"unsigned/A.yaml target-exists"},
-		},
+		"nothing in the way":                   {entries{newA, signedB}, false, ""},
+		"a bad name":                           {entries{entry("unsigned/a b.yaml", true, "a")}, false, "unsigned/a b.yaml bad-file-name"},
+		"an older bad name":                    {entries{entry("unsigned/a b.yaml", false, "a"), newC}, false, ""},
+		"pending twice":                        {entries{newA, entry("unsigned/b.yaml", false, "a")}, false, "unsigned/a.yaml duplicate-identity"},
+		"signed already":                       {entries{newA, signedA}, false, "unsigned/a.yaml already-signed"},
+		"replaced":                             {entries{newA, signedA}, true, ""},
+		"older files that are blocked already": {entries{pendingA, signedA, newC}, false, ""},
+		"an older file that the change blocks": {entries{pendingA, entry("signed/b.yaml", true, "a")}, false, "unsigned/a.yaml already-signed"},
+		"one refusal for a file and reason": {entries{entry("unsigned/a.yaml", true, "a", "b"), entry("signed/b.yaml", false, "a", "b")}, false,
+			"unsigned/a.yaml already-signed"},
+		"names that differ in case": {entries{pendingA, entry("unsigned/A.yaml", true, "b")}, false, "unsigned/A.yaml target-exists"},
 	} {
 		var got []string
 		for _, r := range pending.Blocked(tc.entries, tc.replace) {
 			got = append(got, r.Position.File+" "+r.Reason)
 		}
-		expect.Equal(t, name, tc.want, got)
+		expect.Is(t, name, tc.want, strings.Join(got, ", "))
 	}
 }
 

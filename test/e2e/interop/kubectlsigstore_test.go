@@ -104,11 +104,17 @@ func (untilIndexed) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestOursVerifiesKubectlSigstores(t *testing.T) {
 	private, public := keyPair(t)
 	for group := range drafts {
+		signs := func(t *testing.T, name string, args ...string) (out string, d *detour) {
+			t.Helper()
+			d = newDetour(t)
+			out = filepath.Join(t.TempDir(), "sealed.yaml")
+			kubectlSigstoreSign(t, d, append(args, "-f", resolved(t, group, name), "-o", out)...)
+			expect.Empty(t, "others that it asked", d.refused)
+			return out, d
+		}
 		t.Run(group+", keyless", func(t *testing.T) {
-			d := newDetour(t)
-			out := filepath.Join(t.TempDir(), "sealed.yaml")
-			kubectlSigstoreSign(t, d, "-f", resolved(t, group, "peer-keyless"), "-o", out)
-			expect.That(t, d.led != 0 && len(d.refused) == 0, "asked Fulcio %d times, and others: %q", d.led, d.refused)
+			out, d := signs(t, "peer-keyless")
+			expect.That(t, d.led != 0, "it did not ask Fulcio")
 			got := verified(t, "--config", theReal().config, out)
 			expect.That(t, got.reasons() == "[verified]", "polex refuses: %+v", got)
 			got = verified(t, "--trusted-root", real.TrustedRootPath, "--certificate-identity", sandbox.Identity{}.Subject(),
@@ -116,10 +122,7 @@ func TestOursVerifiesKubectlSigstores(t *testing.T) {
 			expect.That(t, got.reasons() == "[wrong-identity]", "by another issuer: %+v", got)
 		})
 		t.Run(group+", by key", func(t *testing.T) {
-			d := newDetour(t)
-			out := filepath.Join(t.TempDir(), "sealed.yaml")
-			kubectlSigstoreSign(t, d, "--key", private, "-f", resolved(t, group, "peer-key"), "-o", out)
-			expect.That(t, len(d.refused) == 0, "asked others: %q", d.refused)
+			out, _ := signs(t, "peer-key", "--key", private)
 			got := verified(t, "--trusted-root", real.TrustedRootPath, "--key", public, out)
 			expect.That(t, got.reasons() == "[verified]", "polex refuses: %+v", got)
 		})

@@ -21,31 +21,20 @@ import (
 )
 
 // The roles of the users: Kubernetes' own roles in one namespace, and in all namespaces for the auditor.
-const people = `
+var people = bound("RoleBinding", "name: viewers, namespace: default", "view", "viewer") +
+	bound("RoleBinding", "name: developers, namespace: default", "edit", "developer") +
+	bound("RoleBinding", "name: leads, namespace: default", "admin", "lead") +
+	bound("ClusterRoleBinding", "name: auditors", "polex-view", "auditor")
+
+func bound(kind, metadata, role, user string) string {
+	return fmt.Sprintf(`---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: viewers, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: viewer}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: developers, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: developer}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: leads, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: lead}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: auditors}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: polex-view}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: auditor}]
-`
+kind: %s
+metadata: {%s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
+`, kind, metadata, role, user)
+}
 
 var (
 	viewer    = person{name: "viewer"}
