@@ -48,12 +48,12 @@ func open(s *sandbox.Sandbox, b *protobundle.Bundle, text, issuer, subject strin
 
 // openWith is open for version 2 of Rekor, which states no time.
 func openWith(s *sandbox.Sandbox, b *protobundle.Bundle, text, issuer, subject string, more ...verify.VerifierOption) error {
-	options := append(more, verify.WithTransparencyLog(1), verify.WithSignedTimestamps(1), verify.WithSignedCertificateTimestamps(1))
+	more = append(more, verify.WithTransparencyLog(1), verify.WithSignedTimestamps(1), verify.WithSignedCertificateTimestamps(1))
 	trusted, err := root.NewTrustedRootFromPath(s.TrustedRootPath)
 	if err != nil {
 		return err
 	}
-	verifier, err := verify.NewVerifier(trusted, options...)
+	verifier, err := verify.NewVerifier(trusted, more...)
 	if err != nil {
 		return err
 	}
