@@ -1,14 +1,9 @@
 package verify_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,9 +11,7 @@ import (
 	"time"
 
 	"github.com/sigstore/fulcio/pkg/certificate"
-	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
-	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
@@ -26,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -61,35 +55,27 @@ func authorityVerdicts(w *world) []verdict {
 		c.Authorities[0].Subject, c.Authorities[0].SubjectRegexp = "", `\w+@acme\.example`
 		c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `[a-z]+@acme\.example`
 	}
-	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	keyPEM := string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
-	keyed := func(withoutLog bool) func(*trust.Config) {
+	// Threshold 1, and ben's authority matches everybody of acme too.
+	either := both(two, func(c *trust.Config) {
+		c.Threshold = 1
+		c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `.*@acme.example`
+	})
+	key := someKey()
+	keyed := set{key: key, keyed: true}
+	ci := trust.AuthorityConfig{Name: "ci", Key: publicPEM(key)}
+	unlimited := both(byKey(key, true), atMost(""))
+	and := func(threshold int, more ...trust.AuthorityConfig) func(*trust.Config) {
 		return func(c *trust.Config) {
-			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: keyPEM, InsecureWithoutLog: withoutLog}}
+			c.Threshold, c.Authorities = threshold, append(c.Authorities, more...)
 		}
 	}
-	unlimited := func(c *trust.Config) {
-		keyed(true)(c)
-		c.MaxLifetime = ""
-	}
-	keyAndMerge := func(c *trust.Config) {
-		c.Threshold = 2
-		c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: keyPEM})
-	}
-	withoutLog := func(root object) { delete(root, "tlogs") }
-	digestOf := func(c *trust.Config) {
-		sum := sha256.Sum256(orPanic(seal.Message(orPanic(exception.Parse([]byte(w.until(week)), "draft")))))
-		c.Revoked = []trust.RevocationConfig{{MessageDigest: "sha256:" + hex.EncodeToString(sum[:])}}
-	}
-	revoked := func(name string, before time.Time) func(*trust.Config) {
-		return func(c *trust.Config) {
-			c.Revoked = []trust.RevocationConfig{{Authority: name, SignedBefore: before.UTC().Format(time.RFC3339)}}
-		}
-	}
-	signedCertificate := func(c *trust.Config) {
-		sum := sha256.Sum256(orPanic(seal.Read(w.honest)).Signatures[0].Certificate)
-		c.Revoked = []trust.RevocationConfig{{Certificate: "sha256:" + hex.EncodeToString(sum[:])}}
-	}
+	keyAndMerge := and(2, ci)
+	withoutLog := without("tlogs")
+	digest := revoked(trust.RevocationConfig{
+		MessageDigest: sum(orPanic(seal.Message(orPanic(exception.Parse([]byte(w.until(week)), "draft")))))})
+	signedCertificate := revoked(trust.RevocationConfig{
+		Certificate: sum(orPanic(seal.Read(w.honest)).Signatures[0].Certificate)})
+	soon := w.now.Add(time.Minute)
 	return []verdict{
 		{name: "withdrawn with a keyless certificate", want: verify.ReasonWithdrawn, doc: honest, policy: signedCertificate},
 		{name: "two of two", doc: forged(person(anna), person(ben)), policy: two},
@@ -105,91 +91,57 @@ func authorityVerdicts(w *world) []verdict {
 			c.Authorities[1].Subject = ben
 		}},
 		{name: "none of two", want: verify.ReasonWrongIdentity, doc: forged(person("carl@evil.example"), person("dora@evil.example")), policy: two},
-		{name: "two of three", doc: forged(person(ben), person(anna)), policy: func(c *trust.Config) {
-			two(c)
-			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "carl", Issuer: w.IssuerURL, Subject: "carl@acme.example"})
-		}},
+		{name: "two of three", doc: forged(person(ben), person(anna)),
+			policy: both(two, and(2, trust.AuthorityConfig{Name: "carl", Issuer: w.IssuerURL, Subject: "carl@acme.example"}))},
 
-		{name: "a key and its log entry", doc: stated(0, set{key: key, keyed: true}), policy: keyed(false)},
-		{name: "a key and cosign's bundle", doc: stated(0, set{key: key, keyed: true, onlyOld: true}), policy: keyed(false)},
-		{name: "a key and the Sigstore bundle", doc: stated(0, set{key: key, keyed: true, onlyV03: true}), policy: keyed(false)},
-		{name: "a key and no log entry", want: verify.ReasonNoLogEntry, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(false)},
-		{name: "a key that needs no log entry", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited},
-		{name: "a key that needs no log entry, and no log", doc: withoutEvidence(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
-		{name: "a key whose lifetime nobody witnessed", differs: witnessed, want: verify.ReasonNoWitnessedTime, doc: withoutEvidence(set{key: key, keyed: true}), policy: keyed(true)},
+		{name: "a key and its log entry", doc: stated(0, keyed), policy: byKey(key, false)},
+		{name: "a key and cosign's bundle", doc: stated(0, set{key: key, keyed: true, onlyOld: true}), policy: byKey(key, false)},
+		{name: "a key and the Sigstore bundle", doc: stated(0, set{key: key, keyed: true, onlyV03: true}), policy: byKey(key, false)},
+		{name: "a key and no log entry", want: verify.ReasonNoLogEntry, doc: withoutEvidence(keyed), policy: byKey(key, false)},
+		{name: "a key that needs no log entry", doc: withoutEvidence(keyed), policy: unlimited},
+		{name: "a key that needs no log entry, and no log", doc: withoutEvidence(keyed), policy: unlimited, root: withoutLog},
+		{name: "a key whose lifetime nobody witnessed", differs: witnessed, want: verify.ReasonNoWitnessedTime, doc: withoutEvidence(keyed), policy: byKey(key, true)},
 		{name: "a key that needs no log entry, and a false one", differs: everyEntry, want: verify.ReasonUnprovenLogEntry,
-			doc:    forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 }}),
-			policy: unlimited},
-		{name: "a key and an entry of a log that the root does not name", differs: everyEntry, want: verify.ReasonUnprovenLogEntry, doc: forged(set{key: key, keyed: true}), policy: unlimited, root: withoutLog},
-		{name: "a key that nobody knows", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true}), policy: keyed(false)},
-		{name: "a key that nobody knows and no log entry", want: verify.ReasonUnknownKey, doc: withoutEvidence(set{keyed: true}), policy: keyed(true)},
+			policy: unlimited, doc: forged(set{key: key, keyed: true, onlyV03: true, v03: otherRoot})},
+		{name: "a key and an entry of a log that the root does not name", differs: everyEntry, want: verify.ReasonUnprovenLogEntry, doc: forged(keyed), policy: unlimited, root: withoutLog},
+		{name: "a key that nobody knows", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true}), policy: byKey(key, false)},
+		{name: "a key that nobody knows and no log entry", want: verify.ReasonUnknownKey, doc: withoutEvidence(set{keyed: true}), policy: byKey(key, true)},
 		{name: "a key where an identity is asked for", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true})},
-		{name: "an identity where a key is asked for", want: verify.ReasonWrongIdentity, doc: honest, policy: keyed(false)},
-		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfAnotherKey(key), policy: keyed(false)},
-		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSignature, policy: keyed(false), doc: forged(set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
-			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{}}
-		}})},
-		{name: "a key and an identity", doc: stated(0, set{}, set{key: key, keyed: true}), policy: keyAndMerge},
-		{name: "a key and an identity, the identity missing", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}), policy: keyAndMerge},
+		{name: "an identity where a key is asked for", want: verify.ReasonWrongIdentity, doc: honest, policy: byKey(key, false)},
+		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfKey(keyed, someKey()), policy: byKey(key, false)},
+		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSignature, policy: byKey(key, false),
+			doc: forged(set{key: key, keyed: true, onlyV03: true, v03: chained()})},
+		{name: "a key and an identity", doc: stated(0, set{}, keyed), policy: keyAndMerge},
+		{name: "a key and an identity, the identity missing", want: verify.ReasonTooFewAuthorities, doc: forged(keyed), policy: keyAndMerge},
 		{name: "a key's signature beside a certificate of its own for both", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
-			doc: func(t *testing.T, w *world) *exception.Document {
-				return w.sealed(t, w.until(week), set{key: key, certificate: w.selfIssue(t, nil)})
-			}},
+			doc: selfSignedBy(key)},
 		{name: "the same beside a good one by the key", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
-			doc: func(t *testing.T, w *world) *exception.Document {
-				return w.sealed(t, w.until(week), set{key: key, keyed: true}, set{key: key, certificate: w.selfIssue(t, nil)})
-			}},
+			doc: selfSignedBy(key, keyed)},
 		{name: "Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
-		{name: "one key under two names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key, keyed: true}, set{key: key, keyed: true}), policy: func(c *trust.Config) {
-			c.Threshold = 2
-			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: keyPEM}, trust.AuthorityConfig{Name: "also ci", Key: keyPEM})
-		}},
+		{name: "one key under two names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(keyed, keyed),
+			policy: and(2, ci, trust.AuthorityConfig{Name: "also ci", Key: ci.Key})},
 
-		{name: "withdrawn by its digest", want: verify.ReasonWithdrawn, doc: forged(set{}), policy: digestOf},
-		{name: "another digest withdrawn", doc: honest, policy: digestOf},
-		{name: "withdrawn with its authority", want: verify.ReasonWithdrawn, doc: honest, policy: revoked("merge", w.now.Add(time.Minute))},
-		{name: "its authority withdrawn until it signed", doc: forged(set{at: w.now.Add(time.Minute)}), policy: revoked("merge", w.now.Add(time.Minute))},
-		{name: "one of two authorities withdrawn", want: verify.ReasonWithdrawn, doc: forged(person(anna), person(ben)), policy: func(c *trust.Config) {
-			two(c)
-			revoked("ben", w.now.Add(time.Minute))(c)
-		}},
-		{name: "another authority withdrawn", doc: forged(person(anna)), policy: func(c *trust.Config) {
-			two(c)
-			c.Threshold = 1
-			revoked("ben", w.now.Add(time.Minute))(c)
-		}},
-		{name: "withdrawn under one of its signer's two names", want: verify.ReasonWithdrawn, doc: forged(person(anna)), policy: func(c *trust.Config) {
-			two(c)
-			c.Threshold = 1
-			c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `.*@acme.example`
-			revoked("ben", w.now.Add(time.Minute))(c)
-		}},
-		{name: "withdrawn under the other of its signer's two names", want: verify.ReasonWithdrawn, doc: forged(person(anna)), policy: func(c *trust.Config) {
-			two(c)
-			c.Threshold = 1
-			c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `.*@acme.example`
-			revoked("anna", w.now.Add(time.Minute))(c)
-		}},
-		{name: "a withdrawn key that nobody witnessed", want: verify.ReasonWithdrawn, doc: withoutEvidence(set{key: key, keyed: true}), policy: func(c *trust.Config) {
-			unlimited(c)
-			revoked("ci", w.now.Add(-365*day))(c)
-		}},
-	}
-}
-
-func entryOfAnotherKey(key *ecdsa.PrivateKey) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, w.until(week), set{key: key, keyed: true, body: func(b *hashedRekord) {
-			b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, newKey(t), nil))
-		}})
+		{name: "withdrawn by its digest", want: verify.ReasonWithdrawn, doc: forged(set{}), policy: digest},
+		{name: "another digest withdrawn", doc: honest, policy: digest},
+		{name: "withdrawn with its authority", want: verify.ReasonWithdrawn, doc: honest, policy: revokedBefore("merge", soon)},
+		{name: "its authority withdrawn until it signed", doc: forged(set{at: soon}), policy: revokedBefore("merge", soon)},
+		{name: "one of two authorities withdrawn", want: verify.ReasonWithdrawn, doc: forged(person(anna), person(ben)),
+			policy: both(two, revokedBefore("ben", soon))},
+		{name: "another authority withdrawn", doc: forged(person(anna)),
+			policy: both(two, and(1), revokedBefore("ben", soon))},
+		{name: "withdrawn under one of its signer's two names", want: verify.ReasonWithdrawn, doc: forged(person(anna)),
+			policy: both(either, revokedBefore("ben", soon))},
+		{name: "withdrawn under the other of its signer's two names", want: verify.ReasonWithdrawn, doc: forged(person(anna)),
+			policy: both(either, revokedBefore("anna", soon))},
+		{name: "a withdrawn key that nobody witnessed", want: verify.ReasonWithdrawn, doc: withoutEvidence(keyed),
+			policy: both(unlimited, revokedBefore("ci", w.now.Add(-365*day)))},
 	}
 }
 
 // TestWhoSigned: a result has every signature, and the authority that it counts for.
 func TestWhoSigned(t *testing.T) {
 	w := inWorld(t)
-	stranger := set{fulcio: func(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }}
-	verified := must.Get(w.verifier(t, nil, nil).Verify(forged(stranger, set{}, set{})(t, w), w.now))(t)
+	verified := must.Get(w.verifier(t, nil, nil).Verify(forged(set{fulcio: byStrangers}, set{}, set{})(t, w), w.now))(t)
 	var got []string
 	for _, s := range verified.Signatures() {
 		got = append(got, s.Authority)
@@ -240,31 +192,181 @@ func TestManyMismatches(t *testing.T) {
 	expect.Is(t, "signers named", 3, strings.Count(err.Error(), "does not match"))
 }
 
-// TestShortCheckpoint: a checkpoint without its lines is rejected, also where no log verified it before.
-func TestShortCheckpoint(t *testing.T) {
-	w := inWorld(t)
-	doc := w.sealed(t, w.until(week), set{v2: true, stamps: []time.Time{w.now}, v03: func(b *protobundle.Bundle) {
-		entry(b).InclusionProof.Checkpoint.Envelope = "rekor.example\n1"
-	}})
-	judge(t, w.verifier(t, nil, without("tlogs")), doc, w.now, verify.ReasonUnprovenLogEntry)
-}
-
-// TestChainBesideAKey: a bundle v0.3 of a signature by a key holds no chain of certificates.
-func TestChainBesideAKey(t *testing.T) {
-	w := inWorld(t)
-	key := newKey(t)
-	doc := w.sealed(t, w.until(week), set{key: key, keyed: true, onlyV03: true, v03: func(b *protobundle.Bundle) {
-		b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
-			Certificates: []*protocommon.X509Certificate{{RawBytes: w.selfIssue(t, nil)(key)}}}}
-	}})
-	policy := func(c *trust.Config) {
-		c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}}
-	}
-	expect.Failure(w.verifier(t, policy, nil).Verify(doc, w.now))(t, "holds a chain of certificates")
+func revokedBefore(authority string, at time.Time) func(*trust.Config) {
+	return revoked(trust.RevocationConfig{Authority: authority, SignedBefore: at.UTC().Format(time.RFC3339)})
 }
 
 func sameStrings(t *testing.T, got, want []string) {
 	t.Helper()
 	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
 	expect.Equal(t, "result", want, got)
+}
+
+// reasonIn returns the reason of a rejection, or "" without one.
+func reasonIn(t testing.TB, err error) string {
+	t.Helper()
+	rejected := new(verify.Rejected)
+	if err != nil && !errors.As(err, &rejected) {
+		t.Fatal(err)
+	}
+	return rejected.Reason
+}
+
+// keyVerdicts are about signers with several keys, certificates and names. The corpus has none of them.
+func keyVerdicts(t *testing.T, w *world) []verdict {
+	const annas, bens = "anna@acme.example", "ben@acme.example"
+	key, other := newKey(t), newKey(t)
+	keyed, public := set{key: key, keyed: true}, publicPEM(key)
+	hsm, token := trust.AuthorityConfig{Name: "hsm", Key: public}, trust.AuthorityConfig{Name: "token", Key: publicPEM(other)}
+	anna := trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: annas}
+	ben := trust.AuthorityConfig{Name: "ben", Issuer: w.IssuerURL, Subject: bens}
+	by := func(s set) set { s.key = key; return s }
+	two := func(authorities ...trust.AuthorityConfig) func(*trust.Config) {
+		return both(onlyBy(authorities...), func(c *trust.Config) { c.Threshold = 2 })
+	}
+	twoOf := func(a, b trust.AuthorityConfig) func(*trust.Config) { return both(two(a, b), atMost("")) }
+	chain := chained(&protocommon.X509Certificate{RawBytes: w.selfIssue(t, nil)(key)})
+
+	// An old signature with a newer certificate for the same key and a new log entry is valid no longer than before.
+	signed := by(lasting(w, annas, -2*time.Minute, 365*day))
+	first := statedUntil(0, 60*day, signed)(t, w)
+	renewed := func(from, to time.Duration, more ...set) maker {
+		s := by(lasting(w, annas, from, to))
+		s.signature, s.at = readSeal(t, first).Signatures[0].Signature, w.now.Add(29*day)
+		return statedUntil(0, 60*day, append([]set{s}, more...)...)
+	}
+	again := func(name, want string, doc maker, more ...func(*trust.Config)) verdict {
+		policy := both(atMost(""), onlyBy(anna), both(more...))
+		return verdict{name: name, want: want, doc: doc, policy: policy, after: 30 * day}
+	}
+	twoHours := renewed(29*day-time.Hour, 29*day+time.Hour)
+	withdrawn := revokedBefore("anna", w.now.Add(20*day))
+
+	// If the signing time of one authority is unknown, so is that of the document, in any order.
+	long := lasting(w, annas, -2*time.Minute, 60*day)
+
+	// A revoked signature of an authority is rejected, even if the document is beyond its limits and counts for another
+	// authority with the same key.
+	limit := func(longest string) func(*trust.Config) {
+		return both(atMost(""), onlyBy(trust.AuthorityConfig{Name: "a", Key: public}, trust.AuthorityConfig{Name: "b", Key: public}),
+			revokedBefore("a", w.now.Add(day)),
+			func(c *trust.Config) {
+				c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: longest}}
+			})
+	}
+	// The fingerprint of a certificate revokes the signatures with it, and none with another certificate for its key.
+	certified := []*exception.Document{w.sealed(t, w.until(week), set{key: key}), w.sealed(t, w.until(week), set{key: key})}
+	fingerprint := revoked(trust.RevocationConfig{Certificate: sum(readSeal(t, certified[0]).Signatures[0].Certificate)})
+	as := func(doc *exception.Document) maker {
+		return func(*testing.T, *world) *exception.Document { return doc }
+	}
+	return []verdict{
+		again("renewed: the first certificate, revoked", verify.ReasonWithdrawn, as(first), withdrawn),
+		again("renewed: a certificate", verify.ReasonBadLifetime, renewed(28*day, 393*day), withdrawn),
+		again("renewed: a certificate of two hours", verify.ReasonBadLifetime, twoHours, withdrawn),
+		again("renewed: a certificate of two years", verify.ReasonWithdrawn, renewed(-2*time.Minute, 700*day), withdrawn),
+		again("renewed: a certificate of two hours, without any rule", verify.ReasonBadLifetime, twoHours),
+		again("renewed: a certificate of two hours, and a stranger's of then", verify.ReasonBadLifetime,
+			renewed(29*day-time.Hour, 29*day+time.Hour, person("eve@example.com"))),
+		again("renewed: a certificate of two hours, beyond a lifetime", verify.ReasonBadLifetime, twoHours, atMost("40d")),
+
+		// One signature with two certificates for its key, or with the key itself, does not make two signers.
+		{name: "one key: a key and a certificate", want: verify.ReasonTooFewAuthorities, doc: forged(keyed, by(person(annas))), policy: twoOf(hsm, anna)},
+		{name: "one key: two certificates", want: verify.ReasonTooFewAuthorities, doc: forged(by(person(annas)), by(person(bens))), policy: twoOf(anna, ben)},
+		{name: "two keys: public ones", doc: forged(keyed, set{key: other, keyed: true}), policy: twoOf(hsm, token)},
+		{name: "two keys: of certificates", doc: forged(person(annas), person(bens)), policy: twoOf(anna, ben)},
+
+		{name: "unknown time: of the first signer", want: verify.ReasonNoWitnessedTime, doc: forged(long, person(bens)), policy: two(anna, ben)},
+		{name: "unknown time: of the last signer", want: verify.ReasonNoWitnessedTime, doc: forged(person(bens), long), policy: two(anna, ben)},
+		{name: "revoked within its limits", want: verify.ReasonWithdrawn, doc: stated(0, keyed), policy: limit("90d")},
+		{name: "revoked beyond its limits", want: verify.ReasonWithdrawn, doc: stated(0, keyed), policy: limit("1h")},
+		{name: "revoked: its certificate", want: verify.ReasonWithdrawn, doc: as(certified[0]), policy: fingerprint},
+		{name: "revoked: another certificate for its key", doc: as(certified[1]), policy: fingerprint},
+		{name: "a chain of certificates beside a key", want: verify.ReasonMalformedSignature, detail: "holds a chain of certificates", policy: byKey(key, false),
+			doc: forged(set{key: key, keyed: true, onlyV03: true, v03: chain})},
+	}
+}
+
+// peerSample reads a file of k8s-manifest-sigstore's own tests from its module. Two people signed
+// it with the public-good Sigstore in 2022.
+func peerSample(t testing.TB) *exception.Document {
+	t.Helper()
+	const sample = "pkg/k8smanifest/testdata/sample-configmap-keyless-multi-signed.yaml"
+	raw := modcache.Read(t, modcache.KubectlSigstore, sample)
+	return parse(t, string(raw))
+}
+
+func twoSigners() trust.Config {
+	return trust.Config{
+		Threshold: 2, Kinds: []string{"ConfigMap"},
+		Authorities: []trust.AuthorityConfig{
+			{Name: "ibm", Issuer: "https://github.com/login/oauth", Subject: "hirokuni.kitahara1@ibm.com"},
+			{Name: "redhat", Issuer: "https://accounts.google.com", Subject: "hkitahar@redhat.com"},
+		},
+	}
+}
+
+var sampleNow = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestTwoSignersOf2022(t *testing.T) {
+	sample := peerSample(t)
+	const prefix = "cosign.sigstore.dev/"
+	swap := func(a, b string) func(object) {
+		return func(root object) {
+			m := dig(t, root, "metadata", "annotations")
+			m[prefix+a], m[prefix+b] = m[prefix+b], m[prefix+a]
+		}
+	}
+	remove := func(part string) func(object) {
+		return func(root object) { delete(dig(t, root, "metadata", "annotations"), prefix+part) }
+	}
+	for _, tc := range []struct {
+		name   string
+		policy func(*trust.Config)
+		edit   func(object)
+		after  time.Duration // time of the verification, after sampleNow
+		want   string
+	}{
+		{name: "as it is"},
+		{name: "one is enough", policy: func(c *trust.Config) { c.Threshold = 1 }},
+		{name: "both sets exchanged whole",
+			edit: both(swap("signature", "signature_1"), swap("certificate", "certificate_1"), swap("bundle", "bundle_1"))},
+		{name: "one signer missing", want: verify.ReasonTooFewAuthorities,
+			edit: both(remove("signature_1"), remove("certificate_1"), remove("bundle_1"))},
+		{name: "three asked for", want: verify.ReasonTooFewAuthorities, policy: func(c *trust.Config) {
+			c.Threshold = 3
+			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "third", Issuer: "https://accounts.google.com", Subject: "anna@acme.example"})
+		}},
+		{name: "the issuers exchanged", want: verify.ReasonWrongIdentity, policy: func(c *trust.Config) {
+			c.Authorities[0].Issuer, c.Authorities[1].Issuer = c.Authorities[1].Issuer, c.Authorities[0].Issuer
+		}},
+		{name: "another case of a subject", want: verify.ReasonTooFewAuthorities, policy: func(c *trust.Config) { c.Authorities[1].Subject = "Hkitahar@redhat.com" }},
+		{name: "a kind that the policy does not speak of", want: verify.ReasonKindNotAllowed, policy: kinds()},
+		{name: "the kind in another group", want: verify.ReasonKindNotAllowed, policy: kinds("ConfigMap.evil.example")},
+		{name: "a value changed", edit: put("val2", "data", "key1"), want: verify.ReasonAltered},
+		{name: "a value added", edit: put("val5", "data", "key5"), want: verify.ReasonAltered},
+		{name: "a value of another type", edit: put(int64(1), "data", "key1"), want: verify.ReasonAltered},
+		{name: "the signatures exchanged", edit: swap("signature", "signature_1"), want: verify.ReasonLogEntryMismatch},
+		{name: "the certificates exchanged", edit: swap("certificate", "certificate_1"), want: verify.ReasonLogEntryMismatch},
+		{name: "the bundles exchanged", edit: swap("bundle", "bundle_1"), want: verify.ReasonLogEntryMismatch},
+		{name: "a bundle missing", edit: remove("bundle_1"), want: verify.ReasonNoLogEntry},
+		{name: "a certificate missing", edit: remove("certificate"), want: verify.ReasonUnknownKey},
+		{name: "the first signature missing", edit: remove("signature"), want: verify.ReasonMalformedSignature},
+		{name: "before they signed", after: -5 * 365 * day, want: verify.ReasonSignedInFuture},
+		{name: "one signer withdrawn", want: verify.ReasonWithdrawn,
+			policy: revokedBefore("redhat", sampleNow.AddDate(-1, 0, 0))},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			doc := sample
+			if tc.edit != nil {
+				doc = edited(t, doc, tc.edit)
+			}
+			config := twoSigners()
+			if tc.policy != nil {
+				tc.policy(&config)
+			}
+			v := must.Get(verify.New(must.Get(trust.Load(config))(t)))(t)
+			judge(t, v, doc, sampleNow.Add(tc.after), tc.want)
+		})
+	}
 }

@@ -1,11 +1,14 @@
 package verify_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -30,11 +33,28 @@ var forge = flag.Bool("forge", false, "forge the cases of the attack corpus that
 // mostAllocated is the maximum memory for verifying a hostile document, in bytes.
 const mostAllocated = 20 << 20
 
-// TestCorpus verifies every file of the attack corpus.
+// unreachable is a network that fails the test when it is used.
+type unreachable struct{ t *testing.T }
+
+func (u unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.t.Errorf("verifying asks for %s", r.URL)
+	return nil, errors.New("there is no network here")
+}
+
+func (u unreachable) dial(_ context.Context, network, address string) (net.Conn, error) {
+	u.t.Errorf("verifying looks up a name at %s %s", network, address)
+	return nil, errors.New("there is no network here")
+}
+
+// TestCorpus verifies every file of the attack corpus, without a network.
 func TestCorpus(t *testing.T) {
 	if *forge {
 		must.Do(t, attacks.Write(corpusOf(t, inWorld(t))))
 	}
+	transport, resolver := http.DefaultTransport, net.DefaultResolver
+	defer func() { http.DefaultTransport, net.DefaultResolver = transport, resolver }()
+	nowhere := unreachable{t}
+	http.DefaultTransport, net.DefaultResolver = nowhere, &net.Resolver{PreferGo: true, Dial: nowhere.dial}
 	var slowest time.Duration
 	var slow string
 	for _, c := range corpus(t) {
@@ -102,13 +122,15 @@ func TestCorpusIsWhole(t *testing.T) {
 			shown[c.Expect[0]] = true
 		}
 	}
+	declared := reasons(t)
 	for _, tc := range verdicts(inWorld(t)) {
+		expect.That(t, tc.want == "" || slices.Contains(declared, tc.want), "a case expects %q, which is no reason", tc.want)
 		tables = append(tables, attacks.Name(tc.expected(), slug(tc.name)))
 	}
 	slices.Sort(files)
 	slices.Sort(tables)
 	expect.Equal(t, "go test ./pkg/verify -run TestCorpus -forge (-tables +files)", tables, files)
-	for _, reason := range reasons(t) {
+	for _, reason := range declared {
 		expect.That(t, shown[reason], "no case is refused as %q", reason)
 	}
 	expect.That(t, len(files) >= fewest, "the corpus holds %d cases, want %d", len(files), fewest)
@@ -143,11 +165,7 @@ func corpusOf(t *testing.T, w *world) []*attacks.Case {
 		c := &attacks.Case{Name: attacks.Name(tc.expected(), slug(tc.name)), Title: tc.name, Now: w.now.Add(tc.after), Differs: tc.differs, Expect: tc.expected()}
 		c.File, c.Input = tc.input(t, w)
 		c.Root = w.bentRoot(t, tc.root)
-		config := w.config()
-		if tc.policy != nil {
-			tc.policy(&config)
-		}
-		c.Policy = policyText(t, config)
+		c.Policy = policyText(t, w.bentConfig(tc.policy))
 		cases = append(cases, c)
 	}
 	return cases

@@ -3,16 +3,12 @@ package verify_test
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	protocommon "github.com/sigstore/protobuf-specs/gen/pb-go/common/v1"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/polex-dev/polex/pkg/trust"
@@ -25,7 +21,7 @@ import (
 type detached struct {
 	name    string
 	want    string // "" for acceptance
-	text    string // the signed text
+	text    string // the signed text; "" for the draft
 	set     set
 	bundle  func(t *testing.T, raw []byte) []byte // instead of the real bundle of the text
 	message string                                // the verified text, if it is another one
@@ -38,36 +34,30 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 	other := replaced(t, text, "vendor-*", "*")
 	asJSON := must.Get(json.Marshal(parse(t, text).Object()))(t)
 	key := newKey(t)
-	keyed := func(withoutLog bool) func(*trust.Config) {
-		return func(c *trust.Config) {
-			c.Authorities = []trust.AuthorityConfig{{Name: "ci", Key: string(signerPEM(t, key, nil)), InsecureWithoutLog: withoutLog}}
-			c.MaxLifetime = ""
-		}
-	}
+	keyed := func(withoutLog bool) func(*trust.Config) { return both(byKey(key, withoutLog), atMost("")) }
 	bend := func(edit func(*protobundle.Bundle)) func(*testing.T, []byte) []byte {
 		return func(t *testing.T, raw []byte) []byte { return bent(t, raw, edit) }
 	}
 	instead := func(raw string) func(*testing.T, []byte) []byte {
 		return func(*testing.T, []byte) []byte { return []byte(raw) }
 	}
-	withoutEntry := bend(func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil })
+	withoutEntry := bend(noEntry)
 	otherBundle := func(t *testing.T, _ []byte) []byte { return w.sign(t, []byte(other), set{}).BundleV03 }
+	const malformed = verify.ReasonMalformedSignature
 	return []detached{
-		{name: "honest", text: text},
+		{name: "honest"},
 		{name: "JSON and a line break", text: string(asJSON) + "\n"},
 		{name: "comments round it", text: "# above\n---\n" + text + "---\n# below\n"},
-		{name: "a timestamp too", text: text, set: set{stamps: []time.Time{w.now}}},
+		{name: "a timestamp too", set: set{stamps: []time.Time{w.now}}},
 
-		{name: "a byte changed", text: text, message: other, want: verify.ReasonEvidenceMismatch},
-		{name: "a comment added", text: text, message: text + "# more\n", want: verify.ReasonEvidenceMismatch},
-		{name: "the last line break taken away", text: text, message: strings.TrimSuffix(text, "\n"), want: verify.ReasonEvidenceMismatch},
-		{name: "Windows' line breaks", text: text, message: strings.ReplaceAll(text, "\n", "\r\n"), want: verify.ReasonEvidenceMismatch},
-		{name: "another document's bundle", text: text, bundle: otherBundle, want: verify.ReasonEvidenceMismatch},
-		{name: "another document's bundle, the digest made to fit", text: text, want: verify.ReasonLogEntryMismatch, bundle: func(t *testing.T, raw []byte) []byte {
-			b := new(protobundle.Bundle)
-			must.Do(t, protojson.Unmarshal(raw, b))
-			return bent(t, otherBundle(t, nil), func(o *protobundle.Bundle) {
-				o.GetMessageSignature().MessageDigest = b.GetMessageSignature().GetMessageDigest()
+		{name: "a byte changed", message: other, want: verify.ReasonEvidenceMismatch},
+		{name: "a comment added", message: text + "# more\n", want: verify.ReasonEvidenceMismatch},
+		{name: "the last line break taken away", message: strings.TrimSuffix(text, "\n"), want: verify.ReasonEvidenceMismatch},
+		{name: "Windows' line breaks", message: strings.ReplaceAll(text, "\n", "\r\n"), want: verify.ReasonEvidenceMismatch},
+		{name: "another document's bundle", bundle: otherBundle, want: verify.ReasonEvidenceMismatch},
+		{name: "another document's bundle, the digest made to fit", want: verify.ReasonLogEntryMismatch, bundle: func(t *testing.T, raw []byte) []byte {
+			return bent(t, otherBundle(t, nil), func(b *protobundle.Bundle) {
+				b.GetMessageSignature().MessageDigest = readBundle(t, raw).GetMessageSignature().GetMessageDigest()
 			})
 		}},
 
@@ -79,62 +69,49 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "a key twice", text: text + "kind: PolicyException\n", want: verify.ReasonBadMessage},
 		{name: "a sealed document", text: string(w.honest.Source()), want: verify.ReasonBadMessage},
 		{name: "another kind", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
-		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: verify.ReasonMalformedSignature},
+		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: malformed},
 
-		{name: "an empty bundle", text: text, bundle: instead(""), want: verify.ReasonMalformedSignature},
-		{name: "a bundle of nothing", text: text, bundle: instead("{}"), want: verify.ReasonMalformedSignature},
-		{name: "a bundle that is no JSON", text: text, bundle: instead("signature: x"), want: verify.ReasonMalformedSignature},
-		{name: "cosign's bundle of before version 3", text: text, want: verify.ReasonMalformedSignature,
+		{name: "an empty bundle", bundle: instead(""), want: malformed},
+		{name: "a bundle of nothing", bundle: instead("{}"), want: malformed},
+		{name: "a bundle that is no JSON", bundle: instead("signature: x"), want: malformed},
+		{name: "cosign's bundle of before version 3", want: malformed,
 			bundle: instead(`{"base64Signature":"AAAA","cert":"AAAA","rekorBundle":{"SignedEntryTimestamp":"AAAA","Payload":{}}}`)},
-		{name: "a bundle of another version", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
+		{name: "a bundle of another version", want: malformed, bundle: bend(func(b *protobundle.Bundle) {
 			b.MediaType = "application/vnd.dev.sigstore.bundle+json;version=0.2"
 		})},
-		{name: "a bundle with a field that nobody knows", text: text, want: verify.ReasonMalformedSignature, bundle: func(_ *testing.T, raw []byte) []byte {
+		{name: "a bundle with a field that nobody knows", want: malformed, bundle: func(_ *testing.T, raw []byte) []byte {
 			return bytes.Replace(raw, []byte("{"), []byte(`{"more":1,`), 1)
 		}},
-		{name: "a bundle that is too large", text: text, want: verify.ReasonMalformedSignature, bundle: func(_ *testing.T, raw []byte) []byte {
+		{name: "a bundle that is too large", want: malformed, bundle: func(_ *testing.T, raw []byte) []byte {
 			return append(raw, bytes.Repeat([]byte(" "), 256<<10)...)
 		}},
-		{name: "a bundle of an envelope", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
-			b.Content = &protobundle.Bundle_DsseEnvelope{}
-		})},
-		{name: "a bundle with a chain", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
-			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
-				Certificates: []*protocommon.X509Certificate{b.VerificationMaterial.GetCertificate()}}}
-		})},
-		{name: "a bundle without a signature", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
-		{name: "a bundle without a certificate", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
-		{name: "a bundle without material", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
-		{name: "two log entries", text: text, want: verify.ReasonMalformedSignature, bundle: bend(func(b *protobundle.Bundle) {
-			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
-		})},
-		{name: "no log entry", text: text, bundle: withoutEntry, want: verify.ReasonNoLogEntry},
-		{name: "a hint instead of the certificate", text: text, want: verify.ReasonUnknownKey, bundle: bend(func(b *protobundle.Bundle) {
-			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{}}
-		})},
-		{name: "a promise by nobody", text: text, want: verify.ReasonUnprovenLogEntry, bundle: bend(func(b *protobundle.Bundle) {
-			entry(b).InclusionPromise.SignedEntryTimestamp[10] ^= 1
-		})},
-		{name: "garbage that the log vouches for", text: text, set: set{signature: []byte("x")}, want: verify.ReasonBadSignature},
-		{name: "self-signed", text: text, set: set{certificate: w.selfIssue(t, nil)}, want: verify.ReasonUntrustedCertificate},
+		{name: "a bundle of an envelope", want: malformed, bundle: bend(envelope)},
+		{name: "a bundle with a chain", want: malformed, bundle: bend(chainOfOne)},
+		{name: "a bundle without a signature", want: malformed, bundle: bend(func(b *protobundle.Bundle) { b.GetMessageSignature().Signature = nil })},
+		{name: "a bundle without a certificate", want: malformed, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial.GetCertificate().RawBytes = nil })},
+		{name: "a bundle without material", want: malformed, bundle: bend(func(b *protobundle.Bundle) { b.VerificationMaterial = nil })},
+		{name: "two log entries", want: malformed, bundle: bend(twoEntries)},
+		{name: "no log entry", bundle: withoutEntry, want: verify.ReasonNoLogEntry},
+		{name: "a hint instead of the certificate", want: verify.ReasonUnknownKey, bundle: bend(aKey)},
+		{name: "a promise by nobody", want: verify.ReasonUnprovenLogEntry, bundle: bend(otherPromise)},
+		{name: "garbage that the log vouches for", set: set{signature: []byte("x")}, want: verify.ReasonBadSignature},
+		{name: "self-signed", set: set{certificate: w.selfIssue(t, nil)}, want: verify.ReasonUntrustedCertificate},
 
-		{name: "nobody who is named", text: text, want: verify.ReasonWrongIdentity, policy: func(c *trust.Config) { c.Authorities[0].Subject += "x" }},
-		{name: "two have to sign", text: text, want: verify.ReasonTooFewAuthorities, policy: func(c *trust.Config) {
+		{name: "nobody who is named", want: verify.ReasonWrongIdentity, policy: func(c *trust.Config) { c.Authorities[0].Subject += "x" }},
+		{name: "two have to sign", want: verify.ReasonTooFewAuthorities, policy: func(c *trust.Config) {
 			c.Threshold = 2
 			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "second", Issuer: w.IssuerURL, Subject: "anna@acme.example"})
 		}},
-		{name: "expired", text: text, after: 8 * day, want: verify.ReasonExpired},
+		{name: "expired", after: 8 * day, want: verify.ReasonExpired},
 		{name: "a duration and no time", text: strings.Replace(text, "polex.dev/expires-at: ", "polex.dev/expires-in: 7d # ", 1), want: verify.ReasonNoExpiry},
-		{name: "too long", text: text, want: verify.ReasonLifetimeTooLong, policy: func(c *trust.Config) { c.MaxLifetime = "6d" }},
-		{name: "withdrawn", text: text, want: verify.ReasonWithdrawn, policy: func(c *trust.Config) {
-			c.Revoked = []trust.RevocationConfig{{MessageDigest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))}}
-		}},
+		{name: "too long", want: verify.ReasonLifetimeTooLong, policy: atMost("6d")},
+		{name: "withdrawn", want: verify.ReasonWithdrawn, policy: revoked(trust.RevocationConfig{MessageDigest: sum([]byte(text))})},
 
-		{name: "by a key", text: text, set: set{key: key, keyed: true}, policy: keyed(false)},
-		{name: "by a key, without a log", text: text, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(true)},
-		{name: "by a key, without a log that is asked for", text: text, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(false), want: verify.ReasonNoLogEntry},
-		{name: "by a key, another document's", text: text, message: other, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(true), want: verify.ReasonEvidenceMismatch},
-		{name: "by a key, and a hint that names another", text: text, set: set{keyed: true}, policy: keyed(false), want: verify.ReasonUnknownKey},
+		{name: "by a key", set: set{key: key, keyed: true}, policy: keyed(false)},
+		{name: "by a key, without a log", set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(true)},
+		{name: "by a key, without a log that is asked for", set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(false), want: verify.ReasonNoLogEntry},
+		{name: "by a key, another document's", message: other, set: set{key: key, keyed: true}, bundle: withoutEntry, policy: keyed(true), want: verify.ReasonEvidenceMismatch},
+		{name: "by a key, and a hint that names another", set: set{keyed: true}, policy: keyed(false), want: verify.ReasonUnknownKey},
 	}
 }
 
@@ -143,11 +120,12 @@ func TestDetachedVerdicts(t *testing.T) {
 	w := inWorld(t)
 	for _, tc := range detachedVerdicts(t, w) {
 		t.Run(tc.name, func(t *testing.T) {
-			bundle := w.sign(t, []byte(tc.text), tc.set).BundleV03
+			signed := cmp.Or(tc.text, w.until(week))
+			bundle := w.sign(t, []byte(signed), tc.set).BundleV03
 			if tc.bundle != nil {
 				bundle = tc.bundle(t, bundle)
 			}
-			message := cmp.Or(tc.message, tc.text)
+			message := cmp.Or(tc.message, signed)
 			verified, err := w.verifier(t, tc.policy, nil).VerifyDetached([]byte(message), bundle, w.now.Add(tc.after))
 			answers(t, verified, err, tc.want)
 			if err != nil {
@@ -208,8 +186,7 @@ func TestFlipDetached(t *testing.T) {
 // timestamp's wrapping.
 func bundleSays(t *testing.T, raw []byte) *protobundle.Bundle {
 	t.Helper()
-	b := new(protobundle.Bundle)
-	must.Do(t, protojson.Unmarshal(raw, b))
+	b := readBundle(t, raw)
 	c := entry(b).InclusionProof.Checkpoint
 	c.Envelope, _, _ = strings.Cut(c.Envelope, "\n\n")
 	for _, stamp := range b.VerificationMaterial.GetTimestampVerificationData().GetRfc3161Timestamps() {

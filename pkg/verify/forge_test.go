@@ -36,37 +36,16 @@ type set struct {
 	certificate func(key *ecdsa.PrivateKey) []byte // DER, instead of Fulcio's
 	fulcio      func(*sandbox.Forgery)
 	identity    func(*certificate.Extensions)
-	signature   []byte // instead of the right one
-	body        func(*hashedRekord)
-	rawBody     []byte // instead of a hashedrekord
+	signature   []byte              // instead of the right one
+	body        func(rekord object) // changes a hashedrekord
+	rawBody     []byte              // instead of a hashedrekord
 	at          time.Time
 	old         func(*seal.RekorBundle)
 	v03         func(*protobundle.Bundle)
 	stamps      []time.Time // by the timestamp authority
 	onlyOld     bool
 	onlyV03     bool
-	v2          bool                // logged by Rekor v2, which has no old form
-	bodyV2      func(rekord object) // changes a hashedrekord of version 0.0.2
-}
-
-// hashedRekord is Rekor's entry type, version 0.0.1.
-type hashedRekord struct {
-	Version string `json:"apiVersion"`
-	Kind    string `json:"kind"`
-	Spec    struct {
-		Data struct {
-			Hash struct {
-				Algorithm string `json:"algorithm"`
-				Value     string `json:"value"`
-			} `json:"hash"`
-		} `json:"data"`
-		Signature struct {
-			Content   string `json:"content"`
-			PublicKey struct {
-				Content string `json:"content"`
-			} `json:"publicKey"`
-		} `json:"signature"`
-	} `json:"spec"`
+	v2          bool // logged by Rekor v2, which has no old form
 }
 
 // forgery returns a certificate for a key, like the honest one.
@@ -91,6 +70,8 @@ func (w *world) forgery(t testing.TB, key *ecdsa.PrivateKey, identity func(*cert
 	}}
 }
 
+func (w *world) otherIssuer(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
+
 // sign makes the set for a message.
 func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 	t.Helper()
@@ -113,7 +94,9 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 		out.Signature = must.Get(ecdsa.SignASN1(rand.Reader, s.key, digest[:]))(t)
 	}
 	if s.v2 {
-		out.BundleV03 = marshal(t, w.bundleV2(t, s, digest[:], out))
+		entries := []*protorekor.TransparencyLogEntry{w.logV2(t, s, digest[:], out)}
+		pb := bundleOf(&protobundle.VerificationMaterial{TlogEntries: entries}, digest[:], out)
+		out.BundleV03 = marshal(t, w.finished(t, s, pb))
 		return out
 	}
 	entry := w.log(t, s, digest[:], out)
@@ -146,26 +129,38 @@ var again atomic.Int64
 // log adds a set to the log, with any body.
 func (w *world) log(t testing.TB, s set, digest []byte, sig seal.Signature) *models.LogEntryAnon {
 	t.Helper()
-	raw := s.rawBody
-	if raw != nil {
-		// The log rejects duplicates, and a case can run twice.
-		raw = append(bytes.Clone(raw), bytes.Repeat([]byte(" "), int(again.Add(1)))...)
-	} else {
-		var b hashedRekord
-		b.Version, b.Kind = "0.0.1", "hashedrekord"
-		b.Spec.Data.Hash.Algorithm, b.Spec.Data.Hash.Value = "sha256", hex.EncodeToString(digest)
-		b.Spec.Signature.Content = base64.StdEncoding.EncodeToString(sig.Signature)
-		b.Spec.Signature.PublicKey.Content = base64.StdEncoding.EncodeToString(signerPEM(t, s.key, sig.Certificate))
-		if s.body != nil {
-			s.body(&b)
-		}
-		raw = must.Get(json.Marshal(b))(t)
-	}
 	at := s.at
 	if at.IsZero() {
 		at = w.now
 	}
-	return must.Get(w.ForgeEntry(t.Context(), raw, at))(t)
+	body := s.entryBody(t, func() object { return rekordV1(digest, sig.Signature, signerPEM(t, s.key, sig.Certificate)) })
+	return must.Get(w.ForgeEntry(t.Context(), body, at))(t)
+}
+
+// entryBody returns the body of a log entry, sorted and without white space (RFC 8785).
+func (s set) entryBody(t testing.TB, rekord func() object) []byte {
+	t.Helper()
+	if s.rawBody != nil {
+		// The log rejects duplicates, and a case can run twice.
+		return append(bytes.Clone(s.rawBody), bytes.Repeat([]byte(" "), int(again.Add(1)))...)
+	}
+	tree := rekord()
+	if s.body != nil {
+		s.body(tree)
+	}
+	return must.Get(json.Marshal(tree))(t)
+}
+
+// rekordV1 returns the body of a hashedrekord of version 0.0.1 as a tree.
+func rekordV1(digest, signature, signer []byte) object {
+	return object{"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": object{
+		"data":      object{"hash": object{"algorithm": "sha256", "value": hex.EncodeToString(digest)}},
+		"signature": object{"content": base64.StdEncoding.EncodeToString(signature), "publicKey": pemContent(signer)},
+	}}
+}
+
+func pemContent(signer []byte) object {
+	return object{"content": base64.StdEncoding.EncodeToString(signer)}
 }
 
 // stamp adds a timestamp of the signature in a bundle.
@@ -255,12 +250,7 @@ func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Docume
 }
 
 // sealedText signs any bytes as the message of the draft.
-func (w *world) sealedText(t testing.TB, message string) *exception.Document {
-	t.Helper()
-	return w.sealedTextBy(t, message, set{})
-}
-
-func (w *world) sealedTextBy(t testing.TB, message string, by set) *exception.Document {
+func (w *world) sealedText(t testing.TB, message string, by set) *exception.Document {
 	t.Helper()
 	return attach(t, parse(t, w.until(week)), &seal.Seal{Message: []byte(message),
 		Signatures: []seal.Signature{w.sign(t, []byte(message), by)}})
@@ -282,10 +272,16 @@ func attach(t testing.TB, doc *exception.Document, s *seal.Seal) *exception.Docu
 
 func bent(t testing.TB, raw []byte, bend func(*protobundle.Bundle)) []byte {
 	t.Helper()
-	pb := new(protobundle.Bundle)
-	must.Do(t, protojson.Unmarshal(raw, pb))
+	pb := readBundle(t, raw)
 	bend(pb)
 	return marshal(t, pb)
+}
+
+func readBundle(t testing.TB, raw []byte) *protobundle.Bundle {
+	t.Helper()
+	pb := new(protobundle.Bundle)
+	must.Do(t, protojson.Unmarshal(raw, pb))
+	return pb
 }
 
 func marshal(t testing.TB, pb *protobundle.Bundle) []byte {
@@ -308,6 +304,57 @@ func address(t testing.TB, text string) *url.URL {
 	return must.Get(url.Parse(text))(t)
 }
 
+// entry returns the only log entry of a bundle.
+func entry(b *protobundle.Bundle) *protorekor.TransparencyLogEntry {
+	return b.VerificationMaterial.TlogEntries[0]
+}
+
+// Changes of a bundle that several tables make.
+
+func noEntry(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }
+
+func twoEntries(b *protobundle.Bundle) {
+	b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
+}
+
+func noTime(b *protobundle.Bundle) { entry(b).InclusionPromise, entry(b).IntegratedTime = nil, 0 }
+
+func otherPromise(b *protobundle.Bundle) { entry(b).InclusionPromise.SignedEntryTimestamp[10] ^= 1 }
+
+func otherPlace(b *protobundle.Bundle) { entry(b).LogIndex++ }
+
+func longerBody(b *protobundle.Bundle) {
+	entry(b).CanonicalizedBody = append(entry(b).CanonicalizedBody, ' ')
+}
+
+func noProof(b *protobundle.Bundle) { entry(b).InclusionProof = nil }
+
+func otherRoot(b *protobundle.Bundle) { entry(b).InclusionProof.RootHash[0] ^= 1 }
+
+func otherSize(b *protobundle.Bundle) { entry(b).InclusionProof.TreeSize++ }
+
+func signedByNobody(b *protobundle.Bundle) {
+	c := entry(b).InclusionProof.Checkpoint
+	c.Envelope = c.Envelope[:len(c.Envelope)-8] + "AAAAAA=\n"
+}
+
+func envelope(b *protobundle.Bundle) { b.Content = &protobundle.Bundle_DsseEnvelope{} }
+
+func aKey(b *protobundle.Bundle) {
+	b.VerificationMaterial.Content = &protobundle.VerificationMaterial_PublicKey{PublicKey: &protocommon.PublicKeyIdentifier{}}
+}
+
+// chained puts a chain in the place of the certificate.
+func chained(chain ...*protocommon.X509Certificate) func(*protobundle.Bundle) {
+	return func(b *protobundle.Bundle) {
+		b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{
+			X509CertificateChain: &protocommon.X509CertificateChain{Certificates: chain}}
+	}
+}
+
+// chainOfOne puts a chain of the certificate in its place.
+func chainOfOne(b *protobundle.Bundle) { chained(b.VerificationMaterial.GetCertificate())(b) }
+
 func readSeal(t testing.TB, doc *exception.Document) *seal.Seal {
 	t.Helper()
 	return must.Get(seal.Read(doc))(t)
@@ -321,11 +368,9 @@ func certificateOf(t testing.TB, s seal.Signature) *x509.Certificate {
 // rekordV2 returns the body of a hashedrekord of version 0.0.2 as a tree.
 func rekordV2(digest []byte, sig seal.Signature, keyDER []byte) object {
 	text := base64.StdEncoding.EncodeToString
-	verifier := object{"keyDetails": "PKIX_ECDSA_P256_SHA_256"}
+	verifier := keyVerifier(keyDER)
 	if sig.Certificate != nil {
-		verifier["x509Certificate"] = object{"rawBytes": text(sig.Certificate)}
-	} else {
-		verifier["publicKey"] = object{"rawBytes": text(keyDER)}
+		verifier = object{"keyDetails": verifier["keyDetails"], "x509Certificate": object{"rawBytes": text(sig.Certificate)}}
 	}
 	return object{"apiVersion": "0.0.2", "kind": "hashedrekord", "spec": object{"hashedRekordV002": object{
 		"data":      object{"algorithm": "SHA2_256", "digest": text(digest)},
@@ -333,24 +378,14 @@ func rekordV2(digest []byte, sig seal.Signature, keyDER []byte) object {
 	}}}
 }
 
+func keyVerifier(keyDER []byte) object {
+	key := object{"rawBytes": base64.StdEncoding.EncodeToString(keyDER)}
+	return object{"keyDetails": "PKIX_ECDSA_P256_SHA_256", "publicKey": key}
+}
+
 // logV2 adds a set to the Rekor v2 log, with any body.
 func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protorekor.TransparencyLogEntry {
 	t.Helper()
-	raw := s.rawBody
-	if raw != nil {
-		raw = append(bytes.Clone(raw), bytes.Repeat([]byte(" "), int(again.Add(1)))...)
-	} else {
-		tree := rekordV2(digest, sig, publicDER(t, s.key))
-		if s.bodyV2 != nil {
-			s.bodyV2(tree)
-		}
-		raw = must.Get(json.Marshal(tree))(t) // sorted and without white space (RFC 8785)
-	}
-	return must.Get(w.ForgeEntryV2(t.Context(), raw))(t)
-}
-
-func (w *world) bundleV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protobundle.Bundle {
-	t.Helper()
-	entries := []*protorekor.TransparencyLogEntry{w.logV2(t, s, digest, sig)}
-	return w.finished(t, s, bundleOf(&protobundle.VerificationMaterial{TlogEntries: entries}, digest, sig))
+	body := s.entryBody(t, func() object { return rekordV2(digest, sig, publicDER(t, s.key)) })
+	return must.Get(w.ForgeEntryV2(t.Context(), body))(t)
 }

@@ -13,9 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sigstore/fulcio/pkg/certificate"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
@@ -39,7 +37,7 @@ func hostile(t testing.TB) map[string][]byte {
 		for range n {
 			key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
 			stranger := one(key)
-			stranger.key, stranger.identity = key, func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
+			stranger.key, stranger.identity = key, w.otherIssuer
 			s.Signatures = append(s.Signatures, w.sign(t, message, stranger))
 		}
 		return attach(t, parse(t, w.until(week)), s).Source()
@@ -174,32 +172,12 @@ func BenchmarkHostile(b *testing.B) {
 	}
 }
 
-// TestTimestampsOfADocument: the timestamps of all signatures have a limit, since each costs a certificate chain.
-func TestTimestampsOfADocument(t *testing.T) {
-	w := inWorld(t)
-	stamped := set{v2: true, stamps: []time.Time{w.now, w.now.Add(time.Second), w.now.Add(2 * time.Second), w.now.Add(3 * time.Second)}}
-	one := set{v2: true, stamps: []time.Time{w.now}}
-	for want, sets := range map[string][]set{"": {stamped, stamped}, verify.ReasonBadEvidence: {stamped, stamped, one}} {
-		got := reasonOf(t, w, w.sealed(t, w.until(week), sets...), nil, w.now.Add(time.Minute))
-		expect.That(t, got == want, "%d signatures: %q, want %q", len(sets), got, want)
-	}
-}
-
-// TestClaimsOfALongCertificate: the early look accepts a certificate whose authority ends before it.
-func TestClaimsOfALongCertificate(t *testing.T) {
-	w := inWorld(t)
-	ending := func(root object) {
-		dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(time.Minute).UTC().Format(time.RFC3339)
-	}
-	must.Get(w.verifier(t, nil, ending).Verify(w.sealed(t, w.until(week), set{}, set{}), w.now))(t)
-}
-
 // TestClaims: what no trusted signer can have made is rejected before an operation with the key of a certificate, and
 // the signatures of other signers beside those of trusted ones have a limit.
 func TestClaims(t *testing.T) {
 	w := inWorld(t)
 	stranger := func(s set) set {
-		s.identity = func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
+		s.identity = w.otherIssuer
 		return s
 	}
 	slow := orPanic(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
@@ -230,6 +208,17 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// BenchmarkCompare measures the comparison of object and message. test/interop compares the whole
+// verification with other programs.
+func BenchmarkCompare(b *testing.B) {
+	w := inWorld(b)
+	message := parse(b, string(readSeal(b, w.honest).Message))
+	b.ReportAllocs()
+	for b.Loop() {
+		expect.Empty(b, "differences", seal.Compare(w.honest, message, 4))
+	}
+}
+
 // limitVerdicts are about the limits of an authority, and about the maximum lifetimes of some documents.
 func limitVerdicts(w *world) []verdict {
 	const anna, ben = "anna@acme.example", "ben@acme.example"
@@ -244,10 +233,7 @@ func limitVerdicts(w *world) []verdict {
 		}
 		c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"break-glass"}, Max: "4h"}}
 	}
-	both := func(c *trust.Config) {
-		glass(c)
-		c.Threshold = 2
-	}
+	twoOf := both(glass, func(c *trust.Config) { c.Threshold = 2 })
 	grouped := func(c *trust.Config) {
 		glass(c)
 		c.Groups = []trust.GroupConfig{{Name: "night", Threshold: 1, Authorities: []string{"break-glass"}}}
@@ -261,8 +247,9 @@ func limitVerdicts(w *world) []verdict {
 			c.Authorities = []trust.AuthorityConfig{short, elsewhere}
 		}
 	}
-	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	byKey := trust.AuthorityConfig{Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	key := someKey()
+	keyed := set{key: key, keyed: true}
+	byKey := trust.AuthorityConfig{Key: publicPEM(key)}
 	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}
 	// One key that requires a log entry under its first name, and none under its second.
 	loosely := func(limits *trust.Selectors) func(*trust.Config) {
@@ -274,9 +261,7 @@ func limitVerdicts(w *world) []verdict {
 		}
 	}
 	for4h := func(sets ...set) maker {
-		return func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, w.until(w.now.Truncate(time.Second).Add(4*time.Hour).Sub(w.now)), sets...)
-		}
+		return statedless(w.now.Truncate(time.Second).Add(4*time.Hour).Sub(w.now), sets...)
 	}
 	at := func(s set, d time.Duration) set { s.at = w.now.Add(d); return s }
 	draftWith := func(old, with string, sets ...set) maker {
@@ -293,20 +278,15 @@ func limitVerdicts(w *world) []verdict {
 	configMap := func(t *testing.T, w *world) *exception.Document {
 		return w.sealed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: exceptions\n  annotations:\n    a: b\n", set{})
 	}
-	ofAnyKind := func(bend func(*trust.Config)) func(*trust.Config) {
-		return func(c *trust.Config) {
-			bend(c)
-			c.Kinds = []string{"*"}
-		}
-	}
+	ofAnyKind := func(bend func(*trust.Config)) func(*trust.Config) { return both(bend, kinds("*")) }
 	lifetimes := func(rules ...trust.LifetimeConfig) func(*trust.Config) {
 		return func(c *trust.Config) { c.Lifetimes = rules }
 	}
+	of := func(longest string, selected trust.Selectors) trust.LifetimeConfig {
+		return trust.LifetimeConfig{Selectors: selected, Max: longest}
+	}
 	unbounded := func(bend func(*trust.Config)) func(*trust.Config) {
-		return func(c *trust.Config) {
-			bend(c)
-			c.InsecureAllowUnbounded = true
-		}
+		return both(bend, func(c *trust.Config) { c.InsecureAllowUnbounded = true })
 	}
 	// renewal signs a renewal with that number and a record of its approvers.
 	renewal := func(number, approvers string) maker {
@@ -346,10 +326,7 @@ func limitVerdicts(w *world) []verdict {
 		{name: "limits: exempts everywhere by another filter", want: beyond, doc: draftWith("    any:\n      - resources:\n          kinds: [Pod]\n          namespaces", "    any:\n      - resources: {kinds: [Job]}\n      - resources:\n          kinds: [Pod]\n          namespaces"), policy: limited(payments)},
 		{name: "limits: does not show where it exempts", want: beyond, doc: natively, policy: limited(payments)},
 		{name: "limits: no exception that exempts anything", want: beyond, doc: configMap, policy: ofAnyKind(limited(payments))},
-		{name: "limits: nothing that ends", want: beyond, doc: configMap, policy: ofAnyKind(func(c *trust.Config) {
-			c.Authorities[0].Name = "a"
-			c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "4h"}}
-		})},
+		{name: "limits: nothing that ends", want: beyond, doc: configMap, policy: ofAnyKind(lifetimes(trust.LifetimeConfig{Authorities: []string{"merge"}, Max: "4h"}))},
 
 		{name: "renewals: as many as the limit", doc: renewal("2", ""), policy: renewals(trust.RenewalsConfig{Max: 2})},
 		{name: "renewals: one more than the limit", want: verify.ReasonRenewalNotAllowed, doc: renewal("3", ""), policy: renewals(trust.RenewalsConfig{Max: 2})},
@@ -372,36 +349,36 @@ func limitVerdicts(w *world) []verdict {
 		{name: "break-glass for four hours", doc: for4h(person(ben)), policy: glass},
 		{name: "break-glass for a week", want: beyond, doc: forged(person(ben)), policy: glass},
 		{name: "break-glass for a week, and somebody who may", doc: forged(person(ben), person(anna)), policy: glass},
-		{name: "break-glass for a week, and two have to", want: beyond, doc: forged(person(ben), person(anna)), policy: both},
+		{name: "break-glass for a week, and two have to", want: beyond, doc: forged(person(ben), person(anna)), policy: twoOf},
 		{name: "break-glass for a week, its group has to", want: beyond, doc: forged(person(ben), person(anna)), policy: grouped},
-		{name: "break-glass for a week, alone where two have to", want: verify.ReasonTooFewAuthorities, doc: forged(person(ben)), policy: both},
+		{name: "break-glass for a week, alone where two have to", want: verify.ReasonTooFewAuthorities, doc: forged(person(ben)), policy: twoOf},
 		{name: "break-glass for four hours, signed too early", want: beyond, doc: for4h(at(person(ben), -time.Minute)), policy: glass},
 		{name: "break-glass for four hours, signed too early and again", doc: for4h(at(person(ben), -time.Minute), person(ben)), policy: glass},
-		{name: "break-glass counts from its own signature", doc: for4h(at(person(anna), -time.Minute), person(ben)), policy: both},
-		{name: "break-glass by a key that nobody witnessed", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: func(c *trust.Config) {
+		{name: "break-glass counts from its own signature", doc: for4h(at(person(anna), -time.Minute), person(ben)), policy: twoOf},
+		{name: "break-glass by a key that nobody witnessed", want: beyond, doc: withoutEvidence(keyed), policy: func(c *trust.Config) {
 			a := byKey
 			a.Name, a.InsecureWithoutLog = "a", true
 			c.MaxLifetime, c.Authorities, c.Lifetimes = "", []trust.AuthorityConfig{a}, []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "52w"}}
 		}},
 		{name: "one person for little here and more there", doc: forged(person(anna)), policy: twice(byAnna)},
-		{name: "one key for little here and more there", doc: stated(0, set{key: key, keyed: true}), policy: twice(byKey)},
-		{name: "one key that needs no log entry under its second name", doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(nil)},
-		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(set{key: key, keyed: true}), policy: loosely(&trust.Selectors{Namespaces: []string{"open"}})},
+		{name: "one key for little here and more there", doc: stated(0, keyed), policy: twice(byKey)},
+		{name: "one key that needs no log entry under its second name", doc: withoutEvidence(keyed), policy: loosely(nil)},
+		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(keyed), policy: loosely(&trust.Selectors{Namespaces: []string{"open"}})},
 		{name: "one person for little here and more elsewhere", want: beyond, doc: draftWith("namespace: exceptions", "namespace: open", person(anna)), policy: twice(byAnna)},
 
-		{name: "lifetimes: longer than its policy allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}}, Max: "6d"})},
-		{name: "lifetimes: as long as its policy allows", doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}}, Max: "7d1m"})},
-		{name: "lifetimes: of another policy", doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-*"}}, Max: "1h"})},
-		{name: "lifetimes: of any policy by a pattern of its own", want: long, doc: draftWith("policyName: disallow-latest-tag", "policyName: dis*"), policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-probes"}}, Max: "6d"})},
-		{name: "lifetimes: longer than its namespace allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"exceptions"}}, Max: "6d"})},
-		{name: "lifetimes: longer than a namespace allows that it does not say", want: long, doc: draftWith("  namespace: exceptions\n", ""), policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Namespaces: []string{"prod"}}, Max: "6d"})},
-		{name: "lifetimes: longer than its kind allows", want: long, doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}}, Max: "6d"})},
+		{name: "lifetimes: longer than its policy allows", want: long, doc: honest, policy: lifetimes(of("6d", trust.Selectors{Policies: []string{"disallow-*"}}))},
+		{name: "lifetimes: as long as its policy allows", doc: honest, policy: lifetimes(of("7d1m", trust.Selectors{Policies: []string{"disallow-*"}}))},
+		{name: "lifetimes: of another policy", doc: honest, policy: lifetimes(of("1h", trust.Selectors{Policies: []string{"require-*"}}))},
+		{name: "lifetimes: of any policy by a pattern of its own", want: long, doc: draftWith("policyName: disallow-latest-tag", "policyName: dis*"), policy: lifetimes(of("6d", trust.Selectors{Policies: []string{"require-probes"}}))},
+		{name: "lifetimes: longer than its namespace allows", want: long, doc: honest, policy: lifetimes(of("6d", trust.Selectors{Namespaces: []string{"exceptions"}}))},
+		{name: "lifetimes: longer than a namespace allows that it does not say", want: long, doc: draftWith("  namespace: exceptions\n", ""), policy: lifetimes(of("6d", trust.Selectors{Namespaces: []string{"prod"}}))},
+		{name: "lifetimes: longer than its kind allows", want: long, doc: honest, policy: lifetimes(of("6d", trust.Selectors{Kinds: []string{"PolicyException.kyverno.io"}}))},
 		{name: "lifetimes: the shortest counts", want: long, doc: honest, policy: lifetimes(
-			trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "6d"}, trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"*"}}, Max: "30d"})},
-		{name: "lifetimes: no selector of two is enough", doc: honest, policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}, Namespaces: []string{"prod"}}, Max: "1h"})},
-		{name: "lifetimes: none is longer than the maximum of all", want: long, doc: lived("polex.dev/expires-at: \"" + w.now.Add(91*day).UTC().Format(time.RFC3339) + "\""), policy: lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"*"}}, Max: "365d"})},
-		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"disallow-*"}}, Max: "7d"}))},
-		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: unbounded(lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Policies: []string{"require-*"}}, Max: "7d"}))},
-		{name: "lifetimes: another kind without an end", want: verify.ReasonNoExpiry, doc: configMap, policy: ofAnyKind(lifetimes(trust.LifetimeConfig{Selectors: trust.Selectors{Kinds: []string{"ConfigMap"}}, Max: "7d"}))},
+			of("6d", trust.Selectors{Policies: []string{"*"}}), of("30d", trust.Selectors{Kinds: []string{"*"}}))},
+		{name: "lifetimes: no selector of two is enough", doc: honest, policy: lifetimes(of("1h", trust.Selectors{Policies: []string{"disallow-*"}, Namespaces: []string{"prod"}}))},
+		{name: "lifetimes: none is longer than the maximum of all", want: long, doc: lived("polex.dev/expires-at: \"" + w.now.Add(91*day).UTC().Format(time.RFC3339) + "\""), policy: lifetimes(of("365d", trust.Selectors{Policies: []string{"*"}}))},
+		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: unbounded(lifetimes(of("7d", trust.Selectors{Policies: []string{"disallow-*"}})))},
+		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: unbounded(lifetimes(of("7d", trust.Selectors{Policies: []string{"require-*"}})))},
+		{name: "lifetimes: another kind without an end", want: verify.ReasonNoExpiry, doc: configMap, policy: ofAnyKind(lifetimes(of("7d", trust.Selectors{Kinds: []string{"ConfigMap"}})))},
 	}
 }

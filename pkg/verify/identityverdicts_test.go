@@ -7,6 +7,7 @@ import (
 	"encoding/asn1"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,8 @@ func templated(bend func(*x509.Certificate)) maker {
 	return forged(set{fulcio: func(f *sandbox.Forgery) { bend(f.Template) }})
 }
 
+func commonName(x *x509.Certificate) { x.URIs, x.Subject = nil, pkix.Name{CommonName: subject} }
+
 // unlogged is a certificate that no CT log would accept.
 func unlogged(bend func(*x509.Certificate)) maker {
 	return forged(set{fulcio: func(f *sandbox.Forgery) {
@@ -58,32 +61,26 @@ func identityVerdicts(w *world) []verdict {
 	people := func(c *trust.Config) { c.Authorities[0].Subject, c.Authorities[0].Claims = "anna@acme.example", nil }
 	mailbox := func(x *x509.Certificate) { x.URIs, x.EmailAddresses = nil, []string{"anna@acme.example"} }
 	issuerV2 := asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 8}
-	withoutIssuer := func(x *x509.Certificate, old, current bool) {
-		var kept []pkix.Extension
-		for _, ext := range x.ExtraExtensions {
-			if (old && ext.Id.Equal(certificate.OIDIssuer)) || (current && ext.Id.Equal(issuerV2)) { //nolint:staticcheck // the old form is the subject
-				continue
-			}
-			kept = append(kept, ext)
-		}
-		x.ExtraExtensions = kept
+	issuerV1 := certificate.OIDIssuer //nolint:staticcheck // the old form is the subject
+	without := func(ids ...asn1.ObjectIdentifier) maker {
+		return templated(func(x *x509.Certificate) {
+			x.ExtraExtensions = slices.DeleteFunc(x.ExtraExtensions, func(ext pkix.Extension) bool {
+				return slices.ContainsFunc(ids, ext.Id.Equal)
+			})
+		})
 	}
-	other := func(name string) func(x *x509.Certificate) {
-		return func(x *x509.Certificate) {
-			for i, ext := range x.ExtraExtensions {
-				if ext.Id.Equal(issuerV2) {
-					x.ExtraExtensions[i].Value, _ = asn1.MarshalWithParams(name, "utf8")
-				}
-			}
-		}
+	newForm := func(value []byte) maker {
+		return templated(func(x *x509.Certificate) {
+			at := slices.IndexFunc(x.ExtraExtensions, func(ext pkix.Extension) bool { return ext.Id.Equal(issuerV2) })
+			x.ExtraExtensions[at].Value = value
+		})
 	}
+	utf8 := func(text string) []byte { return orPanic(asn1.MarshalWithParams(text, "utf8")) }
 	return []verdict{
 		{name: "two names, the expected one last", want: verify.ReasonBadCertificate, doc: named("https://github.com/evil/evil/.github/workflows/merge.yaml@refs/heads/main", subject)},
 		{name: "two names, the expected one first", differs: oneName, want: verify.ReasonBadCertificate, doc: named(subject, "https://evil.example")},
 		{name: "an address and a mailbox", differs: oneName, want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.EmailAddresses = []string{"anna@acme.example"} })},
-		{name: "no name but the common one", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
-			x.URIs, x.Subject = nil, pkix.Name{CommonName: subject}
-		})},
+		{name: "no name but the common one", want: verify.ReasonBadCertificate, doc: templated(commonName)},
 		{name: "the name as a host's", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.URIs, x.DNSNames = nil, []string{"github.com"} })},
 		{name: "the name as a network address", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { x.URIs, x.IPAddresses = nil, []net.IP{net.IPv4(127, 0, 0, 1)} })},
 		{name: "an empty name", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
@@ -96,23 +93,16 @@ func identityVerdicts(w *world) []verdict {
 		{name: "the mailbox spelled as an address", differs: typedName, want: verify.ReasonWrongIdentity, policy: people, doc: spelled(6, "anna@acme.example")},
 		{name: "a mailbox where a mailbox is named", policy: people, doc: templated(mailbox)},
 		{name: "a mailbox where a workflow is named", want: verify.ReasonWrongIdentity, doc: templated(mailbox), policy: withoutClaims},
-		{name: "bytes that are no certificate", want: verify.ReasonBadCertificate, doc: func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, w.until(week), set{certificate: func(*ecdsa.PrivateKey) []byte { return []byte("not a certificate") }})
-		}},
+		{name: "bytes that are no certificate", want: verify.ReasonBadCertificate,
+			doc: forged(set{certificate: func(*ecdsa.PrivateKey) []byte { return []byte("not a certificate") }})},
 
-		{name: "the right subject by another issuer", want: verify.ReasonWrongIdentity, doc: claimed(func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL })},
-		{name: "no issuer", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, true) })},
-		{name: "the issuer in its old form alone", doc: templated(func(x *x509.Certificate) { withoutIssuer(x, false, true) })},
-		{name: "the issuer in its new form alone", differs: newIssuer, doc: templated(func(x *x509.Certificate) { withoutIssuer(x, true, false) })},
-		{name: "two issuers, the new form is another", want: verify.ReasonBadCertificate, doc: templated(other(w.OtherIssuerURL))},
-		{name: "two issuers, the new form is empty", want: verify.ReasonBadCertificate, doc: templated(other(""))},
-		{name: "the issuer's new form is no text", want: verify.ReasonBadCertificate, doc: templated(func(x *x509.Certificate) {
-			for i, ext := range x.ExtraExtensions {
-				if ext.Id.Equal(issuerV2) {
-					x.ExtraExtensions[i].Value = []byte(w.IssuerURL)
-				}
-			}
-		})},
+		{name: "the right subject by another issuer", want: verify.ReasonWrongIdentity, doc: claimed(w.otherIssuer)},
+		{name: "no issuer", want: verify.ReasonBadCertificate, doc: without(issuerV1, issuerV2)},
+		{name: "the issuer in its old form alone", doc: without(issuerV2)},
+		{name: "the issuer in its new form alone", differs: newIssuer, doc: without(issuerV1)},
+		{name: "two issuers, the new form is another", want: verify.ReasonBadCertificate, doc: newForm(utf8(w.OtherIssuerURL))},
+		{name: "two issuers, the new form is empty", want: verify.ReasonBadCertificate, doc: newForm(utf8(""))},
+		{name: "the issuer's new form is no text", want: verify.ReasonBadCertificate, doc: newForm([]byte(w.IssuerURL))},
 		{name: "an extension twice", want: verify.ReasonBadCertificate, doc: unlogged(func(x *x509.Certificate) {
 			x.ExtraExtensions = append(x.ExtraExtensions, x.ExtraExtensions[0])
 		})},

@@ -1,18 +1,11 @@
 package verify_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
-	"github.com/sigstore/sigstore/pkg/cryptoutils"
-
-	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/lifetime"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -53,26 +46,21 @@ spec:
 func lifetimeVerdicts(w *world) []verdict {
 	at := func(d time.Duration) string { return `"` + w.now.Add(d).UTC().Format(time.RFC3339) + `"` }
 	unbounded := func(c *trust.Config) { c.InsecureAllowUnbounded = true }
-	anyKind := func(c *trust.Config) { c.Kinds = []string{"*"} }
+	anyKind := kinds("*")
 	ownKey := func(c *trust.Config) { c.ExpiryKeys = []string{"acme.example/until"} }
 	grandfathered := func(annotations, until string) func(*trust.Config) {
 		return func(c *trust.Config) {
-			doc, err := exception.Parse([]byte(strings.Replace(draft, "%s", annotations, 1)), "")
-			if err != nil {
-				panic(err)
-			}
+			doc := orPanic(exception.Parse([]byte(strings.Replace(draft, "%s", annotations, 1)), ""))
 			c.Grandfathered = []trust.Grandfather{{Digest: lifetime.ContentDigest(doc), Until: until}}
 		}
 	}
 	nextWeek := w.now.Add(week).UTC().Format(time.RFC3339)
-	endless := func(c *trust.Config) { c.MaxLifetime = "" }
 	labelled := func(label string) maker {
 		return func(t *testing.T, w *world) *exception.Document {
 			text := replaced(t, replaced(t, draft, "%s", "a: b"), "    team: payments\n", "    team: payments\n    "+exception.LabelTTL+": "+label+"\n")
 			return w.sealed(t, text, set{})
 		}
 	}
-	oneWeek := func(c *trust.Config) { c.MaxLifetime = "7d" }
 	early := set{at: w.now.Add(-time.Minute)}
 	expires := w.now.Add(week).UTC().Truncate(time.Second).Sub(w.now)
 	configMap := func(annotations string) maker {
@@ -104,10 +92,10 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "the zero time as its end", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "0001-01-01T00:00:00Z"`), policy: unbounded},
 		{name: "the zero time as another kind's end", want: verify.ReasonBadLifetime, doc: configMap("    polex.dev/expires-at: \"0001-01-01T00:00:00Z\"\n"), policy: anyKind},
 		{name: "the zero time as the engine's own end", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: \"0001-01-01T00:00:00Z\"\n", ""), policy: unbounded},
-		{name: "its end has an hour of one digit", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T7:00:00Z"`), policy: endless},
-		{name: "its end has a comma", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00,5Z"`), policy: endless},
-		{name: "its end is 24 hours off", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00+24:00"`), policy: endless},
-		{name: "its end is 60 minutes off", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00+23:60"`), policy: endless},
+		{name: "its end has an hour of one digit", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T7:00:00Z"`), policy: atMost("")},
+		{name: "its end has a comma", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00,5Z"`), policy: atMost("")},
+		{name: "its end is 24 hours off", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00+24:00"`), policy: atMost("")},
+		{name: "its end is 60 minutes off", want: verify.ReasonBadLifetime, doc: lived(`polex.dev/expires-at: "2099-01-01T07:00:00+23:60"`), policy: atMost("")},
 		{name: "its end is a number", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-at: 4070908800"), policy: unbounded},
 		{name: "its end is a list", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-at: [" + at(week) + "]"), policy: unbounded},
 		{name: "its end is null", want: verify.ReasonBadLifetime, doc: lived("polex.dev/expires-at: null"), policy: unbounded},
@@ -139,17 +127,13 @@ func lifetimeVerdicts(w *world) []verdict {
 
 		{name: "longer than allowed", want: verify.ReasonLifetimeTooLong, doc: lived("polex.dev/expires-at: " + at(90*day+2*time.Second))},
 		{name: "as long as allowed", doc: lived("polex.dev/expires-at: " + at(90*day))},
-		{name: "longer, and no maximum", doc: lived("polex.dev/expires-at: " + at(900*day)), policy: func(c *trust.Config) { c.MaxLifetime = "" }},
+		{name: "longer, and no maximum", doc: lived("polex.dev/expires-at: " + at(900*day)), policy: atMost("")},
 		{name: "its first signature is too old", want: verify.ReasonLifetimeTooLong, policy: func(c *trust.Config) {
 			c.Threshold, c.MaxLifetime = 2, "6d23h59m"
 			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"})
-		}, doc: func(t *testing.T, w *world) *exception.Document {
-			late := person("anna@acme.example")
-			late.at = w.now.Add(2 * time.Minute)
-			return w.sealed(t, w.until(week), late, set{})
-		}},
-		{name: "signed twice, too early first", want: verify.ReasonLifetimeTooLong, policy: oneWeek, doc: forged(early, set{})},
-		{name: "signed twice, too early last", want: verify.ReasonLifetimeTooLong, policy: oneWeek, doc: forged(set{}, early)},
+		}, doc: forged(set{fulcio: person("anna@acme.example").fulcio, at: w.now.Add(2 * time.Minute)}, set{})},
+		{name: "signed twice, too early first", want: verify.ReasonLifetimeTooLong, policy: atMost("7d"), doc: forged(early, set{})},
+		{name: "signed twice, too early last", want: verify.ReasonLifetimeTooLong, policy: atMost("7d"), doc: forged(set{}, early)},
 
 		{name: "not begun", want: verify.ReasonNotYetValid, doc: lived("polex.dev/starts-at: " + at(time.Hour) + "\n    polex.dev/expires-at: " + at(week))},
 		{name: "begun", doc: lived("polex.dev/starts-at: " + at(time.Hour) + "\n    polex.dev/expires-at: " + at(week)), after: time.Hour},
@@ -167,12 +151,12 @@ func lifetimeVerdicts(w *world) []verdict {
 			return edited(t, natively("  expiresAt: "+at(week)+"\n", "")(t, w), func(root object) { dig(t, root, "spec")["expiresAt"] = "2099-01-01T00:00:00Z" })
 		}},
 
-		{name: "signed tomorrow", want: verify.ReasonSignedInFuture, doc: forged(set{at: w.now.Add(day), fulcio: func(f *sandbox.Forgery) { f.Template.NotAfter = w.now.Add(2 * day) }})},
+		{name: "signed tomorrow", want: verify.ReasonSignedInFuture,
+			doc: forged(set{at: w.now.Add(day), fulcio: valid(w, -2*time.Minute, 2*day)})},
 		{name: "verified by a clock that lags", want: verify.ReasonSignedInFuture, doc: honest, after: -time.Hour},
 		{name: "verified by a clock that lags a little", doc: forged(set{}), after: -9 * time.Minute},
-		{name: "a stranger signed tomorrow", want: verify.ReasonSignedInFuture, doc: forged(set{}, set{at: w.now.Add(day), fulcio: func(f *sandbox.Forgery) {
-			f.Template.URIs[0].Host, f.Template.NotAfter = "stranger.invalid", w.now.Add(2*day)
-		}})},
+		{name: "a stranger signed tomorrow", want: verify.ReasonSignedInFuture,
+			doc: forged(set{}, set{at: w.now.Add(day), fulcio: both(byStrangers, valid(w, -2*time.Minute, 2*day))})},
 	}
 }
 
@@ -191,29 +175,19 @@ func statedUntil(signed, end time.Duration, sets ...set) maker {
 // for an old signature, without the older evidence.
 func signingTimeVerdicts(w *world) []verdict {
 	const anna = "anna@acme.example"
-	key := orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	authority := func(a trust.AuthorityConfig, bend ...func(*trust.Config)) func(*trust.Config) {
-		return func(c *trust.Config) {
-			c.Authorities = []trust.AuthorityConfig{a}
-			for _, b := range bend {
-				b(c)
-			}
-		}
+	key := someKey()
+	authority := func(a trust.AuthorityConfig, more ...func(*trust.Config)) func(*trust.Config) {
+		return both(append([]func(*trust.Config){onlyBy(a)}, more...)...)
 	}
-	byKey := trust.AuthorityConfig{Name: "a", Key: string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))}
+	byKey := trust.AuthorityConfig{Name: "a", Key: publicPEM(key)}
 	fulcio := trust.AuthorityConfig{Name: "a", Issuer: w.IssuerURL, Subject: anna}
 	limited := func(a trust.AuthorityConfig, longest string) func(*trust.Config) {
 		return authority(a, func(c *trust.Config) {
 			c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{a.Name}, Max: longest}}
 		})
 	}
-	free := func(c *trust.Config) { c.MaxLifetime = "" }
-	revoked := func(before time.Time) func(*trust.Config) {
-		return func(c *trust.Config) {
-			free(c)
-			c.Revoked = []trust.RevocationConfig{{Authority: "a", SignedBefore: before.UTC().Format(time.RFC3339)}}
-		}
-	}
+	free, eightDays := atMost(""), atMost("8d")
+	revoked := func(before time.Time) func(*trust.Config) { return both(free, revokedBefore("a", before)) }
 	const after, month = 29 * day, 37 * day // the chain of the sandbox is valid for 30 days
 	soon, later := func(s set) set { s.at = w.now.Add(time.Minute); return s }, func(s set) set { s.at = w.now.Add(after); return s }
 	stamped := func(s set) set { // logged by a version without a time, and stamped later
@@ -222,7 +196,7 @@ func signingTimeVerdicts(w *world) []verdict {
 	}
 	unlogged := func(s set) set {
 		s.onlyV03, s.stamps = true, []time.Time{w.now.Add(after)}
-		s.v03 = func(b *protobundle.Bundle) { b.VerificationMaterial.TlogEntries = nil }
+		s.v03 = noEntry
 		return s
 	}
 	keyed := set{key: key, keyed: true}
@@ -231,14 +205,13 @@ func signingTimeVerdicts(w *world) []verdict {
 	overADay := lasting(w, anna, -2*time.Minute, day-2*time.Minute+2*time.Second)
 	fromNow := lasting(w, anna, -time.Minute, 365*day)
 	longFulcio := lasting(w, anna, -2*time.Minute, 100*day)
-	withoutLog := func(root object) { delete(root, "tlogs") }
 	const untimed, long, beyond, withdrawn = verify.ReasonNoWitnessedTime, verify.ReasonLifetimeTooLong, verify.ReasonBeyondLimits, verify.ReasonWithdrawn
 	return differing(madeAgain, []verdict{
 		{name: "time: a key that states when it signed", doc: stated(0, keyed), policy: authority(byKey)},
 		{name: "time: a key that does not state when it signed", want: untimed, doc: forged(keyed), policy: authority(byKey)},
 		{name: "time: a key that does not, and no maximum", doc: forged(keyed), policy: authority(byKey, free)},
-		{name: "time: a key's old signature is logged again", want: untimed, doc: statedless(month, later(keyed)), policy: authority(byKey, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a key's old signature, which states its time, is logged again", want: long, doc: statedUntil(0, month, later(keyed)), policy: authority(byKey, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
+		{name: "time: a key's old signature is logged again", want: untimed, doc: statedless(month, later(keyed)), policy: authority(byKey, eightDays), after: after},
+		{name: "time: a key's old signature, which states its time, is logged again", want: long, doc: statedUntil(0, month, later(keyed)), policy: authority(byKey, eightDays), after: after},
 		{name: "time: a key's old signature is logged again, for one with a limit", want: beyond, doc: statedless(month, later(keyed)), policy: limited(byKey, "8d"), after: after},
 		{name: "time: a key's old signature, which states its time, is logged again, for one with a limit", want: beyond, doc: statedUntil(0, month, later(keyed)), policy: limited(byKey, "8d"), after: after},
 		{name: "time: a key within its limit", doc: stated(0, keyed), policy: limited(byKey, "8d")},
@@ -254,9 +227,9 @@ func signingTimeVerdicts(w *world) []verdict {
 		{name: "time: a certificate of a year", want: untimed, doc: forged(yearly), policy: authority(fulcio)},
 		{name: "time: a certificate of a year, and no maximum", doc: forged(yearly), policy: authority(fulcio, free)},
 		{name: "time: a certificate of a year that states when it signed", doc: stated(0, yearly), policy: authority(fulcio)},
-		{name: "time: a certificate of a year, logged again", want: untimed, doc: statedless(month, later(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a certificate of a year, stamped again", want: untimed, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
-		{name: "time: a certificate of a year, stamped again without a log", want: untimed, root: withoutLog, doc: statedless(month, unlogged(yearly)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
+		{name: "time: a certificate of a year, logged again", want: untimed, doc: statedless(month, later(yearly)), policy: authority(fulcio, eightDays), after: after},
+		{name: "time: a certificate of a year, stamped again", want: untimed, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, eightDays), after: after},
+		{name: "time: a certificate of a year, stamped again without a log", want: untimed, root: without("tlogs"), doc: statedless(month, unlogged(yearly)), policy: authority(fulcio, eightDays), after: after},
 		{name: "time: a certificate of a year, logged again, for one with a limit", want: beyond, doc: statedless(month, later(yearly)), policy: limited(fulcio, "8d"), after: after},
 		{name: "time: a certificate of a year that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
 		{name: "time: a certificate of a year that is revoked in time, and stamped again", want: withdrawn, doc: statedless(month, stamped(yearly)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
@@ -265,9 +238,9 @@ func signingTimeVerdicts(w *world) []verdict {
 		{name: "time: a certificate of a day that signed after the revocation", doc: forged(soon(daily)), policy: authority(fulcio, revoked(w.now))},
 		{name: "time: a certificate of a day that is stamped again", want: verify.ReasonCertificateNotValid, doc: statedless(month, stamped(daily)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
 
-		{name: "time: Fulcio's certificate of a hundred days, logged again", want: untimed, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" }), after: after},
+		{name: "time: Fulcio's certificate of a hundred days, logged again", want: untimed, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, eightDays), after: after},
 		{name: "time: Fulcio's certificate of a hundred days that is revoked in time, and logged again", want: withdrawn, doc: statedless(month, later(longFulcio)), policy: authority(fulcio, revoked(w.now.Add(day))), after: after},
-		{name: "time: a stated time at which no certificate was valid", want: verify.ReasonBadLifetime, doc: statedUntil(-30*day, week, person(anna)), policy: authority(fulcio, func(c *trust.Config) { c.MaxLifetime = "8d" })},
+		{name: "time: a stated time at which no certificate was valid", want: verify.ReasonBadLifetime, doc: statedUntil(-30*day, week, person(anna)), policy: authority(fulcio, eightDays)},
 		{name: "time: two signers, and the time of one cannot be told", want: untimed, doc: forged(person(anna), keyed), policy: func(c *trust.Config) {
 			other := byKey
 			other.Name = "key"
@@ -279,13 +252,7 @@ func signingTimeVerdicts(w *world) []verdict {
 // lasting returns the set of a person whose certificate is valid for a time relative to the world's, as a private
 // Fulcio can issue it.
 func lasting(w *world, mailbox string, from, to time.Duration) set {
-	s := person(mailbox)
-	named := s.fulcio
-	s.fulcio = func(f *sandbox.Forgery) {
-		named(f)
-		f.Template.NotBefore, f.Template.NotAfter = w.now.Add(from), w.now.Add(to)
-	}
-	return s
+	return set{fulcio: both(person(mailbox).fulcio, valid(w, from, to))}
 }
 
 // madeAgain is a cause for another verdict of cosign.
@@ -299,9 +266,4 @@ func differing(why string, list []verdict) []verdict {
 		}
 	}
 	return list
-}
-
-// statedless signs a draft that expires relative to the world's time, and does not state its signing time.
-func statedless(end time.Duration, sets ...set) maker {
-	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, w.until(end), sets...) }
 }

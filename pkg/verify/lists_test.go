@@ -20,15 +20,16 @@ import (
 
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/verify"
-	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestListsAreCounted: each list in the evidence has a limit, and evidence at the limit is verified
-// as before. Without the limit, each item costs a library a signature verification or a parse.
-func TestListsAreCounted(t *testing.T) {
-	w := inWorld(t)
+// costlyVerdicts are about lists in the evidence. Each has a limit, and evidence at the limit is verified as before.
+// Without the limit, each item costs a library a signature verification or a parse. The corpus has none of them.
+func costlyVerdicts(t *testing.T, w *world) []verdict {
 	now := []time.Time{w.now}
+	second := func(n int) time.Time { return w.now.Add(time.Duration(n) * time.Second) }
+	four := []time.Time{w.now, second(1), second(2), second(3)}
+	early, after := w.now.Add(-time.Minute), w.now.Add(time.Hour)
 	malformed, evidence, certificate, entryReason := verify.ReasonMalformedSignature, verify.ReasonBadEvidence, verify.ReasonBadCertificate, verify.ReasonUnsupportedLogEntry
 	v1 := func(bend func(*protobundle.Bundle)) set { return set{onlyV03: true, v03: bend} }
 	v2 := func(bend func(*protobundle.Bundle)) set { return set{v2: true, stamps: now, v03: bend} }
@@ -66,6 +67,22 @@ func TestListsAreCounted(t *testing.T) {
 			}
 		}}
 	}
+	selfIssued := func(public any) set {
+		return set{certificate: func(key *ecdsa.PrivateKey) []byte {
+			template := w.forgery(t, key, nil).Template
+			template.SerialNumber = big.NewInt(1)
+			return must.Get(x509.CreateCertificate(rand.Reader, template, template, public, signing{key}))(t)
+		}}
+	}
+	// A timestamp that anybody can make, beside a certificate that anybody can make.
+	junk := func(stamp []byte) set {
+		return set{onlyV03: true, certificate: w.selfIssue(t, nil), v03: func(b *protobundle.Bundle) { addStamp(b, stamp) }}
+	}
+	nested := must.Get(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true}))(t)
+	for range 40 {
+		nested = must.Get(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: nested}))(t)
+	}
+	var out []verdict
 	for _, tc := range []struct {
 		name   string
 		set    set
@@ -87,16 +104,11 @@ func TestListsAreCounted(t *testing.T) {
 			entry(b).InclusionProof.Checkpoint.Envelope += strings.Repeat("x", 64<<10)
 		}), malformed, "the checkpoint has more than"},
 		{"a proof with 65 hashes", v1(hashes(65)), malformed, "the proof of the log entry has 65 hashes"},
-		{"two log entries", v1(func(b *protobundle.Bundle) {
-			b.VerificationMaterial.TlogEntries = append(b.VerificationMaterial.TlogEntries, entry(b))
-		}), malformed, "there are 2 log entries"},
+		{"two log entries, counted", v1(twoEntries), malformed, "there are 2 log entries"},
 		{"a log entry of many values", v1(body(`{"x":[` + strings.Repeat("1,", 30_000) + `1]}`)), entryReason, "the log entry has more than"},
 		{"a log entry of a long value", v1(body(`{"x":"` + strings.Repeat("x", 64<<10) + `"}`)), entryReason, "the log entry has more than"},
 		{"a bundle of many values", v1(hashes(2001)), malformed, "the bundle has more than 2000 values"},
-		{"a chain of certificates", v1(func(b *protobundle.Bundle) {
-			b.VerificationMaterial.Content = &protobundle.VerificationMaterial_X509CertificateChain{X509CertificateChain: &protocommon.X509CertificateChain{
-				Certificates: make([]*protocommon.X509Certificate, 600)}}
-		}), verify.ReasonEvidenceMismatch, "another certificate"},
+		{"a chain of certificates", v1(chained(make([]*protocommon.X509Certificate, 600)...)), verify.ReasonEvidenceMismatch, "another certificate"},
 		{"an envelope", v1(func(b *protobundle.Bundle) {
 			b.Content = &protobundle.Bundle_DsseEnvelope{DsseEnvelope: &protodsse.Envelope{Signatures: make([]*protodsse.Signature, 600)}}
 		}), malformed, "no message signature"},
@@ -125,20 +137,43 @@ func TestListsAreCounted(t *testing.T) {
 			b.VerificationMaterial.TimestampVerificationData.Rfc3161Timestamps[0].SignedTimestamp = []byte{0x30, 3, 2, 1, 2}
 		}), evidence, "not a response with a token"},
 
+		{"levels of DER in a timestamp", junk(nested), evidence, ""},
+		{"KiB of DER in a timestamp", junk(must.Get(asn1.Marshal(make([]byte, 17<<10)))(t)), evidence, ""},
+		{"a timestamp that is not DER", junk([]byte{0x30, 0x80, 0, 0}), evidence, ""},
+
 		{"a certificate with 60 extensions", extended(60-20, 1), "", ""},
 		{"a certificate with 70 extensions", extended(70, 1), certificate, "extensions, and the maximum is 64"},
 		{"a certificate with a long extension", extended(1, 17<<10), certificate, "the certificate is larger than 16 KiB"},
 		{"a certificate with many SCTs", set{certificate: w.selfIssue(t, func(template *x509.Certificate) {
 			template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}, Value: make([]byte, 1025)})
 		})}, certificate, "bytes of SCTs"},
+		{"a key of 65,536 bits", selfIssued(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 65_535, 1), E: 65537}), certificate, ""},
+
+		{"a time that nothing signs, and a timestamp of another", set{onlyV03: true, stamps: now,
+			v03: func(b *protobundle.Bundle) { entry(b).InclusionPromise = nil }}, verify.ReasonNoWitnessedTime, ""},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			doc := w.sealed(t, w.until(week), tc.set)
-			verified, err := w.verifier(t, nil, nil).Verify(doc, w.now)
-			answers(t, verified, err, tc.reason, tc.detail)
-		})
+		out = append(out, verdict{name: tc.name, doc: forged(tc.set), want: tc.reason, detail: tc.detail})
 	}
+	stampedV2 := func(stamps ...time.Time) set { return set{v2: true, stamps: stamps} }
+	return append(out,
+		verdict{name: "eight signatures", doc: forged(make([]set, 8)...)},
+		verdict{name: "two signatures with four timestamps each", doc: forged(stampedV2(four...), stampedV2(four...)), after: time.Minute},
+		verdict{name: "two signatures with four timestamps each, and a third with one", want: evidence, after: time.Minute,
+			doc: forged(stampedV2(four...), stampedV2(four...), stampedV2(w.now))},
+		verdict{name: "a timestamp after the certificate, first", want: verify.ReasonCertificateNotValid, after: time.Hour, doc: forged(stampedV2(after, early))},
+		verdict{name: "a timestamp after the certificate, last", want: verify.ReasonCertificateNotValid, after: time.Hour, doc: forged(stampedV2(early, after))},
+		// The early look accepts a certificate whose authority ends before it.
+		verdict{name: "an authority that ends soon", doc: forged(set{}, set{}), root: window("certificateAuthorities", 0, "end", w.now.Add(time.Minute))},
+		// Also where no log verified the checkpoint before.
+		verdict{name: "a checkpoint without its lines", want: verify.ReasonUnprovenLogEntry, root: without("tlogs"),
+			doc: forged(set{v2: true, stamps: now, v03: func(b *protobundle.Bundle) {
+				entry(b).InclusionProof.Checkpoint.Envelope = "rekor.example\n1"
+			}})},
+	)
 }
+
+// signing has a certificate's public key and signs with another key: nobody has the former's private key.
+type signing struct{ *ecdsa.PrivateKey }
 
 // der is a value of DER as a tree.
 type der struct {
@@ -200,37 +235,15 @@ func (n *der) addCertificate(t testing.TB, key any) {
 	n.parts = append(n.parts[:3:3], append([]*der{certificates}, n.parts[3:]...)...)
 }
 
-// TestOrderOfTimestamps: the order of two timestamps by one authority changes neither the verdict nor the signing time.
+// TestOrderOfTimestamps: the order of two timestamps by one authority does not change the signing time.
 func TestOrderOfTimestamps(t *testing.T) {
 	w := inWorld(t)
 	early, late := w.now.Add(-time.Minute).Truncate(time.Second), w.now.Truncate(time.Second)
-	after := w.now.Add(time.Hour)
-	for _, tc := range []struct {
-		name   string
-		stamps []time.Time
-		reason string
-	}{
-		{"the earlier first", []time.Time{early, late}, ""},
-		{"the later first", []time.Time{late, early}, ""},
-		{"one after the certificate, first", []time.Time{after, early}, verify.ReasonCertificateNotValid},
-		{"one after the certificate, last", []time.Time{early, after}, verify.ReasonCertificateNotValid},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := w.verifier(t, nil, nil).Verify(w.sealed(t, w.until(week), set{v2: true, stamps: tc.stamps}), after)
-			if answers(t, got, err, tc.reason); err == nil && !got.Signatures()[0].WitnessedAt.Equal(early) {
-				t.Errorf("it was signed at %s, want %s", got.Signatures()[0].WitnessedAt, early)
-			}
-		})
-	}
-}
-
-// TestUnprovenIntegratedTime: a time that nothing signs is not accepted, also if a timestamp proves another.
-func TestUnprovenIntegratedTime(t *testing.T) {
-	w := inWorld(t)
-	for want, stated := range map[string]int64{"": 0, verify.ReasonNoWitnessedTime: w.now.Unix()} {
-		doc := w.sealed(t, w.until(week), set{onlyV03: true, stamps: []time.Time{w.now}, v03: func(b *protobundle.Bundle) {
-			entry(b).InclusionPromise, entry(b).IntegratedTime = nil, stated
-		}})
-		expect.Is(t, "reason", want, reasonOf(t, w, doc, nil, w.now))
+	for _, stamps := range [][]time.Time{{early, late}, {late, early}} {
+		doc := forged(set{v2: true, stamps: stamps})(t, w)
+		verified := must.Get(w.verifier(t, nil, nil).Verify(doc, w.now.Add(time.Hour)))(t)
+		if at := verified.Signatures()[0].WitnessedAt; !at.Equal(early) {
+			t.Errorf("it was signed at %s, want %s", at, early)
+		}
 	}
 }

@@ -223,8 +223,7 @@ func publishedSignature(b *protobundle.Bundle) []byte {
 func hello(t *testing.T) (publishedBundle, map[string]any) {
 	t.Helper()
 	p := publishedBundle{module: modcache.ProtobufSpecs, file: helloBundle, artifact: string(modcache.Read(t, modcache.ProtobufSpecs, helloFile))}
-	var tree map[string]any
-	must.Do(t, json.Unmarshal(modcache.Read(t, p.module, p.file), &tree))
+	tree := treeOf(modcache.Read(t, p.module, p.file))
 	material := tree["verificationMaterial"].(map[string]any)
 	material["certificate"] = material["x509CertificateChain"].(map[string]any)["certificates"].([]any)[0]
 	delete(material, "x509CertificateChain")
@@ -236,8 +235,7 @@ func hello(t *testing.T) (publishedBundle, map[string]any) {
 func TestPublishedEvidence(t *testing.T) {
 	p, tree := hello(t)
 	raw := encoded(t, tree)
-	b := new(protobundle.Bundle)
-	must.Do(t, protojson.Unmarshal(raw, b))
+	b := readBundle(t, raw)
 	e := entry(b)
 	old := &seal.RekorBundle{SignedEntryTimestamp: e.GetInclusionPromise().GetSignedEntryTimestamp(), Payload: seal.RekorPayload{
 		Body: base64.StdEncoding.EncodeToString(e.GetCanonicalizedBody()), IntegratedTime: e.GetIntegratedTime(), LogIndex: e.GetLogIndex(),

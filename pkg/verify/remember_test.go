@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sigstore/fulcio/pkg/certificate"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -55,16 +53,12 @@ func TestRememberedUnderItsRoot(t *testing.T) {
 		known  int
 		want   string
 	}{
-		"the same policy":    {nil, nil, 1, ""},
-		"another signer":     {func(c *trust.Config) { c.Authorities[0].Subject = "https://example.com/another" }, nil, 1, verify.ReasonWrongIdentity},
-		"a shorter lifetime": {func(c *trust.Config) { c.MaxLifetime = "1h" }, nil, 1, verify.ReasonLifetimeTooLong},
-		"without the kind":   {func(c *trust.Config) { c.Kinds = []string{"ConfigMap"} }, nil, 1, verify.ReasonKindNotAllowed},
-		"an authority ended": {nil, func(root object) {
-			dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(-week).UTC().Format(time.RFC3339)
-		}, 0, verify.ReasonUntrustedCertificate},
-		"an authority that ends later": {nil, func(root object) {
-			dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(1000 * week).UTC().Format(time.RFC3339)
-		}, 0, ""},
+		"the same policy":              {nil, nil, 1, ""},
+		"another signer":               {func(c *trust.Config) { c.Authorities[0].Subject = "https://example.com/another" }, nil, 1, verify.ReasonWrongIdentity},
+		"a shorter lifetime":           {atMost("1h"), nil, 1, verify.ReasonLifetimeTooLong},
+		"without the kind":             {kinds("ConfigMap"), nil, 1, verify.ReasonKindNotAllowed},
+		"an authority ended":           {nil, window("certificateAuthorities", 0, "end", w.now.Add(-week)), 0, verify.ReasonUntrustedCertificate},
+		"an authority that ends later": {nil, window("certificateAuthorities", 0, "end", w.now.Add(1000*week)), 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := w.verifier(t, tc.policy, tc.root)
@@ -80,8 +74,7 @@ func TestRememberedTimestamps(t *testing.T) {
 	w := inWorld(t)
 	stamps := []time.Time{w.now, w.now}
 	message, doc := []byte(w.until(week)), parse(t, w.until(week))
-	other := func(e *certificate.Extensions) { e.Issuer = w.OtherIssuerURL }
-	trusted, stranger := w.sign(t, message, set{stamps: stamps}), w.sign(t, message, set{identity: other, stamps: stamps[:1]})
+	trusted, stranger := w.sign(t, message, set{stamps: stamps}), w.sign(t, message, set{identity: w.otherIssuer, stamps: stamps[:1]})
 	signed := func(signatures ...seal.Signature) *exception.Document {
 		return attach(t, doc, &seal.Seal{Message: message, Signatures: signatures})
 	}
@@ -118,16 +111,11 @@ func TestRememberedForItsTimeAlone(t *testing.T) {
 	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, key, nil)))(t)
 	cert := must.Get(x509.ParseCertificate(der))(t)
 	same := func(at time.Time) *exception.Document {
-		return w.sealed(t, w.until(week), set{key: key, at: at, certificate: func(*ecdsa.PrivateKey) []byte { return der }})
+		return forged(set{key: key, at: at, certificate: func(*ecdsa.PrivateKey) []byte { return der }})(t, w)
 	}
-	selfMade := w.sealed(t, w.until(week), set{key: key, certificate: w.selfIssue(t, nil)})
-	noSCT := w.forgery(t, key, nil)
-	noSCT.WithoutSCT = true
-	unlogged := must.Get(w.ForgeCertificate(t.Context(), noSCT))(t)
+	selfMade, unlogged := selfSignedBy(key)(t, w), forged(set{key: key, fulcio: noSCT})(t, w)
 	good := same(w.now)
-	ending := w.verifier(t, nil, func(root object) {
-		dig(t, root, "certificateAuthorities", 0, "validFor")["end"] = w.now.Add(time.Minute).UTC().Format(time.RFC3339)
-	})
+	ending := w.verifier(t, nil, window("certificateAuthorities", 0, "end", w.now.Add(time.Minute)))
 	for range 2 {
 		judge(t, ending, good, w.now, "")
 		judge(t, ending, same(w.now.Add(2*time.Minute)), w.now, verify.ReasonUntrustedCertificate)
@@ -136,6 +124,6 @@ func TestRememberedForItsTimeAlone(t *testing.T) {
 		judge(t, v, same(cert.NotAfter.Add(time.Second)), w.now.Add(time.Hour), verify.ReasonCertificateNotValid)
 		judge(t, v, same(cert.NotBefore.Add(-time.Second)), w.now, verify.ReasonCertificateNotValid)
 		judge(t, v, selfMade, w.now, verify.ReasonUntrustedCertificate)
-		judge(t, v, w.sealed(t, w.until(week), set{key: key, certificate: func(*ecdsa.PrivateKey) []byte { return unlogged }}), w.now, verify.ReasonNoSCT)
+		judge(t, v, unlogged, w.now, verify.ReasonNoSCT)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/verify"
 	"github.com/polex-dev/polex/test/attacks"
-	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -123,14 +122,6 @@ func aroundCertificate(before, behind string) maker {
 	}
 }
 
-// TestEightSignatures: the maximum number of signatures is verified.
-func TestEightSignatures(t *testing.T) {
-	w := inWorld(t)
-	doc := forged(make([]set, 8)...)(t, w)
-	verified := must.Get(w.verifier(t, nil, nil).Verify(doc, w.now))(t)
-	expect.Is(t, "signatures", 8, len(verified.Signatures()))
-}
-
 // messageVerdicts are about messages with a valid signature and log entry that are not one plain document.
 func messageVerdicts(w *world) []verdict {
 	plain := w.until(week)
@@ -175,7 +166,7 @@ func messageVerdicts(w *world) []verdict {
 		{name: "a list", want: verify.ReasonKindNotAllowed, doc: listOf(plain)},
 		{name: "a list's item", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string { return listText(plain) })},
 		{name: "the message as JSON", doc: func(t *testing.T, w *world) *exception.Document {
-			return w.sealedText(t, jsonOf(t, parse(t, plain)))
+			return w.sealedText(t, jsonOf(t, parse(t, plain)), set{})
 		}},
 	}
 }
@@ -183,7 +174,7 @@ func messageVerdicts(w *world) []verdict {
 // byStranger is any message with a valid signature and log entry by an untrusted signer.
 func byStranger(message string) maker {
 	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealedTextBy(t, message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
+		return w.sealedText(t, message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
 	}
 }
 

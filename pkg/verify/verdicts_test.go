@@ -1,6 +1,9 @@
 package verify_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"errors"
 	"go/ast"
 	"go/parser"
@@ -13,7 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
+	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/seal"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -32,6 +37,7 @@ const (
 type verdict struct {
 	name   string
 	want   string // "" for acceptance
+	detail string // a part of the rejection's detail
 	doc    func(t *testing.T, w *world) *exception.Document
 	policy func(*trust.Config)
 	root   func(root object)
@@ -54,26 +60,27 @@ func verdicts(w *world) []verdict {
 func TestVerdicts(t *testing.T) {
 	w := inWorld(t)
 	names := map[string]bool{}
-	for _, tc := range verdicts(w) {
+	for _, tc := range slices.Concat(verdicts(w), costlyVerdicts(t, w), keyVerdicts(t, w)) {
 		name := attacks.Name(tc.expected(), slug(tc.name))
 		expect.That(t, !names[name], "two cases are called %q", name)
 		names[name] = true
 		t.Run(tc.name, func(t *testing.T) {
 			v := w.verifier(t, tc.policy, tc.root)
 			if tc.file != nil {
-				judgeFile(t, v, tc, w)
+				name, text := tc.input(t, w)
+				got := judgeInput(v, &attacks.Case{File: name, Input: text, Now: w.now.Add(tc.after)})
+				expect.Equal(t, "result", tc.wants, got)
 				return
 			}
-			doc := tc.doc(t, w)
-			judge(t, v, doc, w.now.Add(tc.after), tc.want)
+			judge(t, v, tc.doc(t, w), w.now.Add(tc.after), tc.want, tc.detail)
 		})
 	}
 }
 
-func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.Time, want string) {
+func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.Time, want string, details ...string) {
 	t.Helper()
 	verified, err := v.Verify(doc, now)
-	if rejected := answers(t, verified, err, want); rejected != nil {
+	if rejected := answers(t, verified, err, want, details...); rejected != nil {
 		checkFacts(t, doc, rejected)
 		return
 	}
@@ -101,13 +108,6 @@ func answers(t testing.TB, verified *verify.Verified, err error, reason string, 
 	return rejected
 }
 
-func judgeFile(t *testing.T, v *verify.Verifier, tc verdict, w *world) {
-	t.Helper()
-	name, text := tc.input(t, w)
-	got := judgeInput(v, &attacks.Case{File: name, Input: text, Now: w.now.Add(tc.after)})
-	expect.Equal(t, "result", tc.wants, got)
-}
-
 // checkMessage compares the verified message with the signed annotations.
 func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verified) {
 	t.Helper()
@@ -116,24 +116,7 @@ func checkMessage(t *testing.T, doc *exception.Document, verified *verify.Verifi
 	expect.Equal(t, "the verified message (-signed +returned)", want, verified.Message().Object())
 }
 
-// TestEveryReasonHasAVerdict reads the constants from the source, so a new reason requires a
-// document that is rejected for it.
-func TestEveryReasonHasAVerdict(t *testing.T) {
-	shown := map[string]bool{}
-	for _, tc := range verdicts(inWorld(t)) {
-		shown[tc.want] = true
-	}
-	declared := reasons(t)
-	for _, reason := range declared {
-		expect.That(t, shown[reason], "no case is refused as %q", reason)
-		delete(shown, reason)
-	}
-	delete(shown, "")
-	for reason := range shown {
-		t.Errorf("a case expects %q, which is no reason", reason)
-	}
-}
-
+// reasons reads the constants from the source, so a new reason requires a case that is rejected for it.
 func reasons(t *testing.T) []string {
 	t.Helper()
 	file := must.Get(parser.ParseFile(token.NewFileSet(), "reason.go", nil, 0))(t)
@@ -170,9 +153,14 @@ type maker = func(*testing.T, *world) *exception.Document
 func honest(_ *testing.T, w *world) *exception.Document { return w.honest }
 
 // forged signs the draft with sets of a malicious Sigstore.
-func forged(sets ...set) maker {
-	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, w.until(week), sets...) }
+func forged(sets ...set) maker { return statedless(week, sets...) }
+
+// statedless signs a draft that expires relative to the world's time, and does not state its signing time.
+func statedless(end time.Duration, sets ...set) maker {
+	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, w.until(end), sets...) }
 }
+
+func unsigned(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }
 
 // resealed changes the honest signature annotations.
 func resealed(bend func(*testing.T, *seal.Seal)) maker {
@@ -220,7 +208,65 @@ func annotated(values map[string]any) maker {
 
 // text signs any text as the message of the draft, with a valid log entry.
 func text(message func(t *testing.T, w *world) string) maker {
-	return func(t *testing.T, w *world) *exception.Document { return w.sealedText(t, message(t, w)) }
+	return func(t *testing.T, w *world) *exception.Document { return w.sealedText(t, message(t, w), set{}) }
+}
+
+// both makes several changes.
+func both[T any](changes ...func(T)) func(T) {
+	return func(changed T) {
+		for _, change := range changes {
+			change(changed)
+		}
+	}
+}
+
+// put sets the value at a path of keys in a tree.
+func put(value any, path ...string) func(object) {
+	return func(root object) {
+		last := len(path) - 1
+		for _, key := range path[:last] {
+			root = root[key].(object)
+		}
+		root[path[last]] = value
+	}
+}
+
+func without(list string) func(object) { return func(root object) { delete(root, list) } }
+
+// Changes of a trust policy.
+
+func atMost(lifetime string) func(*trust.Config) {
+	return func(c *trust.Config) { c.MaxLifetime = lifetime }
+}
+
+func onlyBy(authorities ...trust.AuthorityConfig) func(*trust.Config) {
+	return func(c *trust.Config) { c.Authorities = slices.Clone(authorities) }
+}
+
+func byKey(key *ecdsa.PrivateKey, withoutLog bool) func(*trust.Config) {
+	return onlyBy(trust.AuthorityConfig{Name: "ci", Key: publicPEM(key), InsecureWithoutLog: withoutLog})
+}
+
+func revoked(rules ...trust.RevocationConfig) func(*trust.Config) {
+	return func(c *trust.Config) { c.Revoked = rules }
+}
+
+func kinds(kinds ...string) func(*trust.Config) { return func(c *trust.Config) { c.Kinds = kinds } }
+
+// Changes of a certificate.
+
+func noSCT(f *sandbox.Forgery) { f.WithoutSCT = true }
+
+func byStrangers(f *sandbox.Forgery) { f.Template.URIs[0].Host = "stranger.invalid" }
+
+func valid(w *world, from, to time.Duration) func(*sandbox.Forgery) {
+	return func(f *sandbox.Forgery) { f.Template.NotBefore, f.Template.NotAfter = w.now.Add(from), w.now.Add(to) }
+}
+
+func someKey() *ecdsa.PrivateKey { return orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }
+
+func publicPEM(key *ecdsa.PrivateKey) string {
+	return string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))
 }
 
 // orPanic returns a value for a list of cases, and panics at an error.

@@ -141,12 +141,16 @@ func (w *world) config() trust.Config {
 func (w *world) verifier(t testing.TB, bend func(*trust.Config), bendRoot func(root object)) *verify.Verifier {
 	t.Helper()
 	root := must.Get(trust.ParseRoot(w.bentRoot(t, bendRoot), "sandbox"))(t)
+	policy := must.Get(trust.New(w.bentConfig(bend), root))(t)
+	return must.Get(verify.New(policy))(t)
+}
+
+func (w *world) bentConfig(bend func(*trust.Config)) trust.Config {
 	config := w.config()
 	if bend != nil {
 		bend(&config)
 	}
-	policy := must.Get(trust.New(config, root))(t)
-	return must.Get(verify.New(policy))(t)
+	return config
 }
 
 func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
@@ -154,14 +158,21 @@ func (w *world) bentRoot(t testing.TB, bend func(root object)) []byte {
 	if bend == nil {
 		return w.root
 	}
-	var tree map[string]any
-	must.Do(t, json.Unmarshal(w.root, &tree))
+	tree := treeOf(w.root)
 	bend(tree)
 	return must.Get(json.Marshal(tree))(t)
 }
 
 // object is a decoded tree.
 type object = map[string]any
+
+func treeOf(raw []byte) object {
+	var tree object
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		panic(err)
+	}
+	return tree
+}
 
 // dig returns the mapping at a path of keys and indexes.
 func dig(t testing.TB, root object, path ...any) object {
