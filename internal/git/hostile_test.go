@@ -25,42 +25,30 @@ func TestTreesThatLie(t *testing.T) {
 		tree func(*forge) git.Hash
 		want string
 	}{
-		"two of a name": {func(f *forge) git.Hash {
-			h := f.put(blob, small)
-			return f.tree(line("100644", "a", h), line("100644", "a", h))
-		}, "two entries"},
+		"two of a name": {func(f *forge) git.Hash { return f.tree(f.small("100644", "a"), f.small("100644", "a")) }, "two entries"},
 		"a file and folder": {func(f *forge) git.Hash {
-			h := f.put(blob, small)
-			return f.tree(line("100644", "a", h), line("100644", "a!", h), line("40000", "a", f.tree()))
+			return f.tree(f.small("100644", "a"), f.small("100644", "a!"), line("40000", "a", f.tree()))
 		}, "two entries"},
-		"not in order": {func(f *forge) git.Hash {
-			h := f.put(blob, small)
-			return f.tree(line("100644", "a", h), line("100644", "b", h), line("40000", "a", f.tree()))
+		"not in order": {func(f *forge) git.Hash { return f.tree(f.small("100644", "b"), f.small("100644", "a")) }, "is not sorted"},
+		"a folder not in order": {func(f *forge) git.Hash {
+			return f.tree(f.small("100644", "a"), f.small("100644", "b"), line("40000", "a", f.tree()))
 		}, "is not sorted"},
 		"up":                {func(f *forge) git.Hash { return f.tree(line("40000", "..", f.tree())) }, "is not a valid file name"},
 		"here":              {func(f *forge) git.Hash { return f.tree(line("40000", ".", f.tree())) }, "is not a valid file name"},
-		"deeper":            {func(f *forge) git.Hash { return f.tree(line("100644", "a/b", f.put(blob, small))) }, "is not a valid file name"},
-		"nameless":          {func(f *forge) git.Hash { return f.tree(line("100644", "", f.put(blob, small))) }, "is not a valid file name"},
+		"deeper":            {func(f *forge) git.Hash { return f.tree(f.small("100644", "a/b")) }, "is not a valid file name"},
+		"nameless":          {func(f *forge) git.Hash { return f.tree(f.small("100644", "")) }, "is not a valid file name"},
 		"Git's own":         {func(f *forge) git.Hash { return f.tree(line("40000", ".GIT", f.tree())) }, "is not a valid file name"},
-		"no mode":           {func(f *forge) git.Hash { return f.tree(line("", "a", f.put(blob, small))) }, "of the mode"},
-		"a mode of letters": {func(f *forge) git.Hash { return f.tree(line("x", "a", f.put(blob, small))) }, "of the mode"},
-		"a huge mode":       {func(f *forge) git.Hash { return f.tree(line("77777777777", "a", f.put(blob, small))) }, "of the mode"},
+		"no mode":           {func(f *forge) git.Hash { return f.tree(f.small("", "a")) }, "of the mode"},
+		"a mode of letters": {func(f *forge) git.Hash { return f.tree(f.small("x", "a")) }, "of the mode"},
+		"a huge mode":       {func(f *forge) git.Hash { return f.tree(f.small("77777777777", "a")) }, "of the mode"},
 		"cut off":           {func(f *forge) git.Hash { return f.tree([]byte("100644 a\x00abc")) }, "truncated"},
 		"no end of a name":  {func(f *forge) git.Hash { return f.tree([]byte("100644 a")) }, "truncated"},
 		"a file as tree":    {func(f *forge) git.Hash { return f.put(blob, small) }, "expected a tree"},
-		"a file as folder":  {func(f *forge) git.Hash { return f.tree(line("40000", "a", f.put(blob, small))) }, "expected a tree"},
+		"a file as folder":  {func(f *forge) git.Hash { return f.tree(f.small("40000", "a")) }, "expected a tree"},
 		"a tree as file":    {func(f *forge) git.Hash { return f.tree(line("100644", "a", f.tree())) }, "expected a blob"},
 		"a missing file":    {func(f *forge) git.Hash { return f.tree(line("100644", "a", git.Hash{1})) }, "does not have it"},
-		"a long name": {func(f *forge) git.Hash {
-			return f.tree(line("100644", strings.Repeat("a", 5000), f.put(blob, small)))
-		}, "a path of more than"},
-		"too deep": {func(f *forge) git.Hash {
-			h := f.tree(line("100644", "a", f.put(blob, small)))
-			for range 70 {
-				h = f.tree(line("40000", "d", h))
-			}
-			return h
-		}, "levels of folders"},
+		"a long name":       {func(f *forge) git.Hash { return f.tree(f.small("100644", strings.Repeat("a", 5000))) }, "a path of more than"},
+		"too deep":          {func(f *forge) git.Hash { return f.below(70, f.tree(f.small("100644", "a"))) }, "levels of folders"},
 		// Ten folders in ten folders in ten folders, made of a few objects.
 		"an endless chain": {func(f *forge) git.Hash {
 			h := f.tree()
@@ -73,15 +61,19 @@ func TestTreesThatLie(t *testing.T) {
 			}
 			return h
 		}, "more than 100000 files and folders"},
-		"a tree of a million lines": {func(f *forge) git.Hash {
-			return f.put(git.KindTree, make([]byte, 17<<20))
-		}, "too large"},
+		"a tree of a million lines": {func(f *forge) git.Hash { return f.put(git.KindTree, make([]byte, 17<<20)) }, "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newForge(t)
 			f.commit(tc.tree(f))
 			expect.Failure(files(f.dir, "main", "."))(t, tc.want)
+			switch tc.want { // two programs could read these trees differently
+			case "two entries", "is not sorted", "is not a valid file name":
+				_, trees := opened(t, f.dir, "main")
+				_, err := differences(nil, trees[0], ".")
+				expect.Error(t, err, tc.want)
+			}
 		})
 	}
 }
@@ -299,7 +291,7 @@ func mainTree(t *testing.T, f *forge) (*git.Repository, *git.Tree) {
 
 // twice creates levels of folders that each contain the next one twice.
 func (f *forge) twice(levels int) git.Hash {
-	h := f.tree(line("100644", "a.yaml", f.put(blob, small)))
+	h := f.tree(f.small("100644", "a.yaml"))
 	for range levels {
 		h = f.tree(line("40000", "a", h), line("40000", "b", h))
 	}
@@ -318,15 +310,8 @@ func TestTreeBomb(t *testing.T) {
 // TestSharedFolderDepth: a folder that was measured at a shallow path can be too deep at another one.
 func TestSharedFolderDepth(t *testing.T) {
 	f := newForge(t)
-	chain := f.tree(line("100644", "a.yaml", f.put(blob, small)))
-	for range 40 {
-		chain = f.tree(line("40000", "d", chain))
-	}
-	deep := chain
-	for range 30 {
-		deep = f.tree(line("40000", "d", deep))
-	}
-	f.commit(f.tree(line("40000", "a", chain), line("40000", "b", deep)))
+	chain := f.below(40, f.tree(f.small("100644", "a.yaml")))
+	f.commit(f.tree(line("40000", "a", chain), line("40000", "b", f.below(30, chain))))
 	expect.Failure(walked(t, f))(t, "levels of folders")
 }
 

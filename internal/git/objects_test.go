@@ -112,7 +112,7 @@ func TestGitThatFails(t *testing.T) {
 		instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
 		opened := must.Get(git.Open(t.Context(), r.Dir))(t)
 		defer opened.Close()
-		hash := git.NewHash(r.Line("rev-parse", "HEAD"))
+		hash := git.NewHash(r.Head())
 		expect.Failure(opened.Commit(hash))(t, "unexpected EOF")
 		must.Get(opened.Commit(hash))(t)
 	})
@@ -124,7 +124,7 @@ func TestEndOfContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	opened := must.Get(git.Open(ctx, r.Dir))(t)
 	defer opened.Close()
-	hash := git.NewHash(r.Line("rev-parse", "HEAD"))
+	hash := git.NewHash(r.Head())
 	must.Get(opened.Commit(hash))(t)
 	cause := errors.New("enough")
 	cancel(cause)
@@ -139,19 +139,18 @@ func TestEndOfContext(t *testing.T) {
 // TestEndOfContextWhileReading: a request that waits for Git ends with the context.
 func TestEndOfContextWhileReading(t *testing.T) {
 	r := newRepository(t, kept)
-	hash := git.NewHash(r.Line("rev-parse", "HEAD"))
+	hash := git.NewHash(r.Head())
 	reached := filepath.Join(t.TempDir(), "reached")
 	must.Do(r.TB, exec.Command("mkfifo", reached).Run())
 	instead(t, "cat-file", `read line; echo > '`+reached+`'; exec sleep 1000`)
 	ctx, cancel := context.WithCancel(t.Context())
-	opened, err := git.Open(ctx, r.Dir)
-	must.Do(r.TB, err)
+	opened := must.Get(git.Open(ctx, r.Dir))(t)
 	defer opened.Close()
 	go func() {
 		_, _ = os.ReadFile(reached) // until Git has the request
 		cancel()
 	}()
-	_, err = opened.Commit(hash)
+	_, err := opened.Commit(hash)
 	expect.Cause(t, err, context.Canceled)
 }
 
@@ -167,7 +166,7 @@ func FuzzPack(f *testing.F) {
 	r := newRepository(f, kept)
 	for i := range 4 {
 		r.Write("signed/a.yaml", string(make([]byte, 200*i))+"a: 1\n")
-		r.commit("Change")
+		r.Commit("Change")
 	}
 	r.Line("gc", "--quiet", "--aggressive")
 	want := must.Get(files(r.Dir, "HEAD", "."))(f)
@@ -248,6 +247,17 @@ func deflate(content []byte) []byte {
 // line returns one entry of a tree.
 func line(mode, name string, hash git.Hash) []byte {
 	return append([]byte(mode+" "+name+"\x00"), hash[:]...)
+}
+
+// small returns an entry of a tree for a small file.
+func (f *forge) small(mode, name string) []byte { return line(mode, name, f.put(blob, small)) }
+
+// below puts a tree below a number of folders.
+func (f *forge) below(folders int, tree git.Hash) git.Hash {
+	for range folders {
+		tree = f.tree(line("40000", "d", tree))
+	}
+	return tree
 }
 
 func (f *forge) tree(lines ...[]byte) git.Hash { return f.put(git.KindTree, bytes.Join(lines, nil)) }

@@ -27,14 +27,6 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 	return r
 }
 
-// commit commits everything and returns the hash.
-func (r *repository) commit(message string) string {
-	r.TB.Helper()
-	r.Line("add", "--all", "--force")
-	r.Line("commit", "--quiet", "--allow-empty", "--message="+message)
-	return r.Line("rev-parse", "HEAD")
-}
-
 // files returns the content of the files below a path, or the mode of other entries.
 func files(dir, revision, path string) (map[string]string, error) {
 	r, err := git.Open(context.Background(), dir)
@@ -85,31 +77,34 @@ func grown(tb testing.TB) *repository {
 	for range 12 {
 		content = "another line\n" + content
 		r.Write("big.txt", content)
-		r.commit("Grow")
+		r.Commit("Grow")
 	}
 	return r
 }
 
 // TestClones: the content of a commit does not depend on the form of the clone.
 func TestClones(t *testing.T) {
+	here := func(command string) func(*repository) string {
+		return func(r *repository) string { r.Line(strings.Fields(command)...); return r.Dir }
+	}
+	clone := func(options ...string) func(*repository) string {
+		return func(r *repository) string { return r.clone(options...) }
+	}
 	for name, form := range map[string]func(*repository) string{
-		"loose":  func(r *repository) string { return r.Dir },
-		"packed": func(r *repository) string { r.Line("gc", "--quiet", "--aggressive"); return r.Dir },
-		"changes of named bases": func(r *repository) string {
-			r.Line("-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-f", "--quiet")
-			return r.Dir
-		},
+		"loose":                  func(r *repository) string { return r.Dir },
+		"packed":                 here("gc --quiet --aggressive"),
+		"changes of named bases": here("-c repack.useDeltaBaseOffset=false repack -a -d -f --quiet"),
 		"packed and loose": func(r *repository) string {
 			r.Line("gc", "--quiet")
 			r.Write("more.txt", "more\n")
-			r.commit("More")
+			r.Commit("More")
 			r.Line("revert", "--no-edit", "HEAD")
 			return r.Dir
 		},
-		"bare":       func(r *repository) string { return r.clone("--bare", "--no-local") },
-		"mirror":     func(r *repository) string { return r.clone("--mirror") },
-		"shallow":    func(r *repository) string { return r.clone("--depth=1", "--no-local") },
-		"refs away":  func(r *repository) string { r.Line("pack-refs", "--all"); return r.Dir },
+		"bare":       clone("--bare", "--no-local"),
+		"mirror":     clone("--mirror"),
+		"shallow":    clone("--depth=1", "--no-local"),
+		"refs away":  here("pack-refs --all"),
 		".git alone": func(r *repository) string { return filepath.Join(r.Dir, ".git") },
 		"an index of several packs and a graph": func(r *repository) string {
 			r.Line("repack", "--quiet")
@@ -117,7 +112,7 @@ func TestClones(t *testing.T) {
 			r.Line("commit-graph", "write", "--reachable")
 			return r.Dir
 		},
-		"alternates":            func(r *repository) string { return r.clone("--shared") },
+		"alternates":            clone("--shared"),
 		"alternates of a clone": func(r *repository) string { return r.clone("--bare", "--no-local", "--reference="+r.Dir) },
 		"a linked work tree": func(r *repository) string {
 			dir := filepath.Join(r.TB.TempDir(), "linked")
@@ -142,26 +137,15 @@ func TestClones(t *testing.T) {
 			must.Do(r.TB, os.Symlink(elsewhere, filepath.Join(r.Dir, ".git", "objects")))
 			return r.Dir
 		},
-		"sparse": func(r *repository) string {
-			r.Line("sparse-checkout", "set", "--cone", "--sparse-index", "signed")
-			return r.Dir
-		},
-		"partial with the needed objects": func(r *repository) string {
-			r.Line("config", "uploadpack.allowFilter", "true")
-			dir := r.TB.TempDir()
-			r.Line("clone", "--quiet", "--filter=blob:none", "file://"+r.Dir, dir)
-			return dir
-		},
+		"sparse":                          here("sparse-checkout set --cone --sparse-index signed"),
+		"partial with the needed objects": func(r *repository) string { return r.partial() },
 		"a submodule": func(r *repository) string {
 			outer := newRepository(r.TB, kept)
 			outer.Line("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.Dir, "inner")
 			return filepath.Join(outer.Dir, "inner")
 		},
-		"core.worktree elsewhere": func(r *repository) string {
-			r.Line("config", "core.worktree", filepath.Join(r.Dir, "nowhere"))
-			return r.Dir
-		},
-		"as core.bare": func(r *repository) string { r.Line("config", "core.bare", "true"); return r.Dir },
+		"core.worktree elsewhere": here("config core.worktree nowhere/at/all"),
+		"as core.bare":            here("config core.bare true"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +208,7 @@ func TestErrors(t *testing.T) {
 		"a folder below the root":    {func(r *repository) string { return filepath.Join(r.Dir, "signed") }, "not a git repository"},
 		"a file":                     {func(r *repository) string { return filepath.Join(r.Dir, "README.md") }, "open repository"},
 		"nothing":                    {func(r *repository) string { return filepath.Join(r.Dir, "missing") }, "no such file"},
-		"an object that is not here": {func(r *repository) string { return r.partial() }, "partial"},
+		"an object that is not here": {func(r *repository) string { return r.partial("--bare") }, "partial"},
 		"a configuration that is none": {func(r *repository) string {
 			r.Write(".git/config", "[[[")
 			return r.Dir
@@ -252,19 +236,17 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// partial returns a clone without the files.
-func (r *repository) partial() string {
+// partial returns a clone without the files that are not checked out.
+func (r *repository) partial(options ...string) string {
 	r.Line("config", "uploadpack.allowFilter", "true")
-	dir := r.TB.TempDir()
-	r.Line("clone", "--quiet", "--bare", "--filter=blob:none", "file://"+r.Dir, dir)
-	return dir
+	return r.clone(append(options, "--filter=blob:none", "--no-local")...)
 }
 
 // TestPaths: the entries that paths lead to.
 func TestPaths(t *testing.T) {
 	r := newRepository(t, kept)
 	must.Do(r.TB, os.Symlink("signed", filepath.Join(r.Dir, "linked")))
-	r.commit("Link")
+	r.Commit("Link")
 	for path, tc := range map[string]struct {
 		files   int
 		missing bool

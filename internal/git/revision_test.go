@@ -21,7 +21,7 @@ import (
 // branched returns a repository with two commits and names for them.
 func branched(t *testing.T) (r *repository, first, second string) {
 	r = newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
-	first = r.Line("rev-parse", "HEAD")
+	first = r.Head()
 	r.Line("tag", "light")
 	r.Line("tag", "--annotate", "--message=x", "heavy")
 	r.Line("tag", "--annotate", "--message=x", "heavier", "heavy")
@@ -30,7 +30,7 @@ func branched(t *testing.T) (r *repository, first, second string) {
 	r.Line("branch", "same")
 	r.Line("tag", "same")
 	r.Write("b.yaml", "b: 1\n")
-	second = r.commit("Go on")
+	second = r.Commit("Go on")
 	r.Line("branch", "both")
 	r.Line("tag", "both", first)
 	r.Line("branch", "feature/x")
@@ -74,34 +74,21 @@ func TestResolve(t *testing.T) {
 
 func TestRevisionErrors(t *testing.T) {
 	r, first, _ := branched(t)
-	for revision, tc := range map[string]struct{ want, hint string }{
-		"missing":                 {"does not have it", "git fetch"},
-		first[:10]:                {"does not have it", "write the whole hash"},
-		"refs/heads/missing":      {"does not have it", "git fetch"},
-		"FETCH_HEAD":              {"does not have it", "git fetch"},
-		"config":                  {"does not have it", "git fetch"},
-		"refs":                    {"does not have it", "git fetch"},
-		"heads":                   {"does not have it", "git fetch"},
-		"both":                    {"refs/tags/both and refs/heads/both are different commits", "full name"},
-		"refs/heads/a..b":         {"not the name of a commit", "git rev-parse"},
-		"":                        {"not the name of a commit", "git rev-parse"},
-		"@":                       {"not the name of a commit", "git rev-parse"},
-		"main~1":                  {"not the name of a commit", "git rev-parse"},
-		"main^":                   {"not the name of a commit", "git rev-parse"},
-		"main@{1}":                {"not the name of a commit", "git rev-parse"},
-		"main:a.yaml":             {"not the name of a commit", "git rev-parse"},
-		"../../secret":            {"not the name of a commit", "git rev-parse"},
-		"/etc/passwd":             {"not the name of a commit", "git rev-parse"},
-		"refs/heads/../../config": {"not the name of a commit", "git rev-parse"},
-		"a b":                     {"not the name of a commit", "git rev-parse"},
-		"a\nb":                    {"not the name of a commit", "git rev-parse"},
-		"a\x00b":                  {"not the name of a commit", "git rev-parse"},
-		`a\b`:                     {"not the name of a commit", "git rev-parse"},
-		"main.lock":               {"not the name of a commit", "git rev-parse"},
-		".hidden":                 {"not the name of a commit", "git rev-parse"},
-		"main/":                   {"not the name of a commit", "git rev-parse"},
-		strings.Repeat("x", 2000): {"not the name of a commit", "git rev-parse"},
+	type report struct{ want, hint string }
+	reports := map[string]report{
+		first[:10]: {"does not have it", "write the whole hash"},
+		"both":     {"refs/tags/both and refs/heads/both are different commits", "full name"},
+	}
+	for _, revision := range []string{"missing", "refs/heads/missing", "FETCH_HEAD", "config", "refs", "heads", "-x"} {
+		reports[revision] = report{"does not have it", "git fetch"}
+	}
+	for _, revision := range []string{
+		"", "@", "main~1", "main^", "main^{tree}", "main@{1}", "main:a.yaml", "refs/heads/a..b", "../../secret", "/etc/passwd",
+		"refs/heads/../../config", "a b", "a\nb", "a\x00b", `a\b`, "main.lock", ".hidden", "main/", strings.Repeat("x", 2000),
 	} {
+		reports[revision] = report{"not the name of a commit", "git rev-parse"}
+	}
+	for revision, tc := range reports {
 		_, err := resolve(r.Dir, revision)
 		var bad *git.RevisionError
 		switch {
@@ -216,7 +203,7 @@ func TestHostileSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t, kept)
 			r.Write("signed/.gitattributes", "* filter=x diff=x\n")
-			head := r.commit("Attributes")
+			head := r.Commit("Attributes")
 			r.Write(".git/info/grafts", head+"\n")
 			outside := t.TempDir()
 			file, mark := filepath.Join(outside, "file"), filepath.Join(outside, "mark")

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
@@ -40,10 +39,7 @@ func TestEveryStepFails(t *testing.T) {
 	for mode, steps := range stepsOf {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			origin := newRepository(t, waiting)
-			if mode == "push" {
-				origin.bare()
-			}
+			origin := originOf(t, mode, waiting)
 			alone := origin.copy()
 			if got := alone.run(mode); got.Err != "" || !slices.Equal(got.Steps, append(slices.Clone(steps), "end")) {
 				t.Fatalf("undisturbed: %+v", got)
@@ -139,12 +135,9 @@ func handOver(t *testing.T, r *repository) func(order) *done {
 	}
 	const nobody = 65534
 	top := filepath.Dir(r.Dir)
-	self, err := os.Executable()
-	must.Do(r.TB, err)
 	binary := filepath.Join(top, "child")
-	content, err := os.ReadFile(self)
-	must.Do(r.TB, err)
-	must.Do(r.TB, os.WriteFile(binary, content, 0o755))
+	content := must.Get(os.ReadFile(must.Get(os.Executable())(t)))(t)
+	must.Do(t, os.WriteFile(binary, content, 0o755))
 	for dir := top; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 		must.Do(r.TB, os.Chmod(dir, 0o755))
 	}
@@ -152,16 +145,12 @@ func handOver(t *testing.T, r *repository) func(order) *done {
 		return errors.Join(err, os.Lchown(path, nobody, nobody))
 	}))
 	return func(o order) *done {
-		given, err := json.Marshal(o)
-		must.Do(r.TB, err)
 		cmd := exec.Command(binary)
 		cmd.Dir = r.Dir
-		cmd.Env = append(os.Environ(), childVariable+"="+string(given))
+		cmd.Env = append(os.Environ(), childVariable+"="+string(must.Get(json.Marshal(o))(t)))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		out, err := cmd.Output()
-		must.Do(r.TB, err)
 		d := &done{}
-		must.Do(r.TB, json.Unmarshal(out, d))
+		must.Do(t, json.Unmarshal([]byte(must.Output(t, cmd)), d))
 		return d
 	}
 }
@@ -197,11 +186,9 @@ func TestCancelled(t *testing.T) {
 	r := newRepository(t, waiting)
 	remote := r.bare()
 	head := remote.Head()
-	c := r.open()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	to := must.Get(c.Remote(commit.Remote{}))(t)
-	_, err := c.Push(ctx, author, commit.Push{To: to}, seal(""))
+	_, err := r.push(ctx, r.open())
 	expect.Cause(t, err, context.Canceled)
 	expect.That(t, remote.Head() == head, "the remote has moved")
 	r.clean()
@@ -273,10 +260,7 @@ func TestOrigins(t *testing.T) {
 
 	check := func(r *repository, want map[string]string) {
 		t.Helper()
-		var names []string
-		for name := range map[string]bool{"unsigned/first.yaml": true, "unsigned/merged.yaml": true, "unsigned/changed.yaml": true, "unsigned/again.yaml": true, "a/in.yaml": true} {
-			names = append(names, name)
-		}
+		names := []string{"unsigned/first.yaml", "unsigned/merged.yaml", "unsigned/changed.yaml", "unsigned/again.yaml", "a/in.yaml"}
 		got := must.Get(r.open().Origins(git.NewHash(r.Head()), names))(t)
 		for _, name := range names {
 			origin, known := got[name]
@@ -291,7 +275,7 @@ func TestOrigins(t *testing.T) {
 	check(r, want)
 
 	// A shallow clone has no origins that are older than its history.
-	shallow := repositoryAt(t, filepath.Join(filepath.Dir(r.Dir), "shallow"))
+	shallow := r.beside("shallow")
 	r.Git("clone", "--quiet", "--depth=3", "file://"+r.Dir, shallow.Dir)
 	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"]})
 	// With one more commit, it has.
@@ -299,38 +283,12 @@ func TestOrigins(t *testing.T) {
 	check(shallow, map[string]string{"a/in.yaml": want["a/in.yaml"], "unsigned/again.yaml": want["unsigned/again.yaml"]})
 }
 
-// TestResolve: a name is one commit or none.
-func TestResolve(t *testing.T) {
-	r := newRepository(t, waiting)
-	first := r.Head()
-	r.Git("tag", "light")
-	r.Git("tag", "--annotate", "--message=x", "heavy")
-	second := r.Commit("Second")
-	r.Git("branch", "same")
-	r.Git("tag", "same")
-	r.Git("branch", "both")
-	r.Git("tag", "both", first)
-	r.bare()
-	c := r.open()
-	for name, want := range map[string]string{
-		"HEAD": second, "main": second, "light": first, "heavy": first, "origin/main": second, first: first, "same": second,
-		"both": "are different commits", "nowhere": "does not have it", first[:12]: "does not have it", "HEAD~1": "not the name of a commit", "-x": "does not have it", "main^{tree}": "not the name of a commit",
-		strings.Repeat("0", 40): "does not have it", r.Line("rev-parse", "HEAD:README.md"): "not a commit",
-	} {
-		got, err := c.Resolve(name)
-		if git.IsHash(want) && (err != nil || got.String() != want) || !git.IsHash(want) && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %s, %v, want %s", name, got, err, want)
-		}
-	}
-}
-
 // TestLinkedWorkTree: a killed run is recovered in its own work tree, not in another one.
 func TestLinkedWorkTree(t *testing.T) {
 	for n := 0; ; n++ {
 		r := newRepository(t, waiting)
 		r.Git("pack-refs", "--all")
-		linked := repositoryAt(t, filepath.Join(filepath.Dir(r.Dir), "linked"))
-		r.Git("worktree", "add", "--quiet", "-b", "sign/here", linked.Dir)
+		linked := r.link("linked")
 		if linked.runUntil(n, "commit") != nil {
 			expect.That(t, n > len(stepsOf["commit"]), "only %d steps", n)
 			return
@@ -342,7 +300,7 @@ func TestLinkedWorkTree(t *testing.T) {
 		linked.clean()
 		r.clean()
 		expect.Is(t, fmt.Sprintf("killed at %d: the branch", n),
-			"Sign 3", r.Line("log", "--format=%s", "main..sign/here"))
+			"Sign 3", r.Line("log", "--format=%s", "main..linked"))
 	}
 }
 
@@ -376,9 +334,8 @@ func TestChangesRefused(t *testing.T) {
 			expect.Error(t, err)
 		})
 	}
-	if got, err := c.Commit(t.Context(), author, proposing(commit.Change{Write: map[string][]byte{"README.md": []byte("# Exceptions\n")}})); err != nil || !got.Commit.IsZero() {
-		t.Errorf("nothing new: %s, %v", got.Commit, err)
-	}
+	nothing := must.Get(c.Commit(t.Context(), author, writing("README.md", "# Exceptions\n")))(t)
+	expect.Is(t, "a commit of nothing new", git.ZeroHash, nothing.Commit)
 	expect.Is(t, "HEAD", head, r.Head())
 	_ = c.Close()
 	r.clean()
@@ -388,31 +345,9 @@ func proposing(change commit.Change) commit.Propose {
 	return func(*git.Tree) (commit.Change, error) { return change, nil }
 }
 
-var somebody = commit.Author{Name: "A", Email: "a@example.com", When: time.Unix(1_700_000_000, 0)}
-
 // writing proposes one file.
 func writing(name, content string) commit.Propose {
-	return func(*git.Tree) (commit.Change, error) {
-		return commit.Change{Write: map[string][]byte{name: []byte(content)}, Message: "Ask\n"}, nil
-	}
-}
-
-func open(t *testing.T, r *repository, step func(string) error) *commit.Clone {
-	t.Helper()
-	clone := must.Get(commit.Open(commit.Options{Dir: r.Dir, Step: step}))(t)
-	t.Cleanup(func() { _ = clone.Close() })
-	return clone
-}
-
-func TestBranchNames(t *testing.T) {
-	for _, name := range []string{"", "-f", "a..b", "../../HEAD", "a b", "a:b", "a*", "a.lock", "/a", "a/", "HEAD", "@", "refs/heads/a"} {
-		err := commit.CheckBranch(name)
-		expect.That(t, errors.Is(err, commit.ErrBranchName), "%q: %v", name, err)
-	}
-	for _, name := range []string{"a+b", "web@1", "+x"} {
-		err := commit.CheckBranch(name)
-		expect.That(t, err == nil, "%q: %v", name, err)
-	}
+	return proposing(commit.Change{Write: map[string][]byte{name: []byte(content)}, Message: "Write\n"})
 }
 
 // TestWriteExecutable: a written file is regular, even if it replaces an executable one. Such files
@@ -422,8 +357,7 @@ func TestWriteExecutable(t *testing.T) {
 	r.Git("update-index", "--chmod=+x", "unsigned/a.yaml")
 	r.Git("commit", "--quiet", "--message", "Make it executable")
 	r.Git("checkout", "--", ".")
-	clone := open(t, r, nil)
-	must.Get(clone.Commit(t.Context(), somebody, writing("unsigned/a.yaml", "b")))(t)
+	must.Get(r.open().Commit(t.Context(), author, writing("unsigned/a.yaml", "b")))(t)
 	got := r.Line("ls-tree", "HEAD", "unsigned/a.yaml")
 	expect.That(t, strings.HasPrefix(got, "100644 "), "it is %s", got)
 	r.clean()

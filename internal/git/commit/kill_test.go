@@ -51,10 +51,7 @@ func TestKilledAnywhere(t *testing.T) {
 	for mode, steps := range stepsOf {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			origin := newRepository(t, waiting)
-			if mode == "push" {
-				origin.bare()
-			}
+			origin := originOf(t, mode, waiting)
 			alone := origin.copy()
 			undisturbed := alone.run(mode)
 			must.That(t, undisturbed.Err == "" && undisturbed.Commit != "", "undisturbed: %+v", undisturbed)
@@ -92,10 +89,7 @@ func TestKilledWithGit(t *testing.T) {
 	}
 	for mode := range stepsOf {
 		t.Run(mode, func(t *testing.T) {
-			origin := newRepository(t, queue)
-			if mode == "push" {
-				origin.bare()
-			}
+			origin := originOf(t, mode, queue)
 			begun := time.Now()
 			alone := origin.copy()
 			alone.succeeds(mode)
@@ -128,7 +122,7 @@ func onBranch(t *testing.T, r *repository, mode string, files int) {
 	t.Helper()
 	at := r
 	if mode == "push" {
-		at = repositoryAt(t, filepath.Join(filepath.Dir(r.Dir), "remote.git"))
+		at = r.beside("remote.git")
 	}
 	names := "\n" + at.Git("ls-tree", "-r", "--name-only", "main")
 	for i := range files {
@@ -290,9 +284,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 // TestCollected: git gc keeps the objects of a killed run, also in another work tree.
 func TestCollected(t *testing.T) {
 	r := newRepository(t, waiting)
-	linked := repositoryAt(t, filepath.Join(filepath.Dir(r.Dir), "linked"))
-	r.Git("worktree", "add", "--quiet", "-b", "linked", linked.Dir)
-	for _, killed := range []*repository{r, linked} {
+	for _, killed := range []*repository{r, r.link("linked")} {
 		cutOff(t, killed)
 		r.Git("reflog", "expire", "--expire=now", "--all")
 		r.Git("gc", "--quiet", "--prune=now")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package commit_test
 
 import (
@@ -9,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -51,8 +54,9 @@ type done struct {
 func child(given string) int {
 	var o order
 	err := json.Unmarshal([]byte(given), &o)
-	if err == nil {
-		err = limit(o)
+	if err == nil && o.FileSize > 0 {
+		signal.Ignore(syscall.SIGXFSZ)
+		err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: o.FileSize, Max: o.FileSize})
 	}
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(work(o))
@@ -201,6 +205,16 @@ var waiting = map[string]string{
 	"unsigned/team/deep/c.json": "{}\n", "signed/old.yaml": "old: 1\n", "signed.txt": "x\n",
 }
 
+// originOf is a repository for the runs of a mode.
+func originOf(t *testing.T, mode string, files map[string]string) *repository {
+	t.Helper()
+	r := newRepository(t, files)
+	if mode == "push" {
+		r.bare()
+	}
+	return r
+}
+
 // newRepository creates a repository with one commit of the files.
 func newRepository(tb testing.TB, files map[string]string) *repository {
 	tb.Helper()
@@ -213,7 +227,7 @@ func newRepository(tb testing.TB, files map[string]string) *repository {
 // bare creates a bare copy of this repository, and makes it the remote of the main branch.
 func (r *repository) bare() *repository {
 	r.TB.Helper()
-	remote := repositoryAt(r.TB, filepath.Join(filepath.Dir(r.Dir), "remote.git"))
+	remote := r.beside("remote.git")
 	r.Git("clone", "--quiet", "--template=", "--bare", ".", remote.Dir)
 	r.Git("remote", "add", "origin", remote.Dir)
 	r.Git("fetch", "--quiet", "origin")
@@ -224,7 +238,7 @@ func (r *repository) bare() *repository {
 // clone creates another clone of a bare repository.
 func (r *repository) clone(name string) *repository {
 	r.TB.Helper()
-	c := repositoryAt(r.TB, filepath.Join(filepath.Dir(r.Dir), name))
+	c := r.beside(name)
 	r.Git("clone", "--quiet", "--template=", r.Dir, c.Dir)
 	return c
 }
@@ -232,9 +246,34 @@ func (r *repository) clone(name string) *repository {
 // open opens the repository until the end of the test.
 func (r *repository) open() *commit.Clone {
 	r.TB.Helper()
-	c := must.Get(commit.Open(commit.Options{Dir: r.Dir}))(r.TB)
+	return r.openWith(commit.Options{})
+}
+
+func (r *repository) openWith(options commit.Options) *commit.Clone {
+	r.TB.Helper()
+	options.Dir = r.Dir
+	c := must.Get(commit.Open(options))(r.TB)
 	r.TB.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// push moves all pending files on the branch that the clone follows.
+func (r *repository) push(ctx context.Context, c *commit.Clone) (commit.Result, error) {
+	r.TB.Helper()
+	return c.Push(ctx, author, commit.Push{To: must.Get(c.Remote(commit.Remote{}))(r.TB)}, seal(""))
+}
+
+// beside is the repository in a folder beside this one.
+func (r *repository) beside(name string) *repository {
+	return repositoryAt(r.TB, filepath.Join(filepath.Dir(r.Dir), name))
+}
+
+// link adds a work tree of a new branch of the same name beside this one.
+func (r *repository) link(name string) *repository {
+	r.TB.Helper()
+	linked := r.beside(name)
+	r.Git("worktree", "add", "--quiet", "-b", name, linked.Dir)
+	return linked
 }
 
 // script writes an executable file.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package commit_test
 
 import (
@@ -144,17 +146,15 @@ func TestOutrun(t *testing.T) {
 		pauses = append(pauses, d)
 		return nil
 	}
-	c := must.Get(commit.Open(commit.Options{Dir: r.Dir, Timing: retry.Timing{Sleep: sleep}, Step: func(name string) error {
+	c := r.openWith(commit.Options{Timing: retry.Timing{Sleep: sleep}, Step: func(name string) error {
 		if strings.HasPrefix(name, "push") {
 			attempts++
 			other.CommitFile("Other", "other.txt", fmt.Sprint(attempts))
 			other.Git("push", "--quiet")
 		}
 		return nil
-	}}))(t)
-	defer c.Close()
-	to := must.Get(c.Remote(commit.Remote{}))(t)
-	_, err := c.Push(context.Background(), author, commit.Push{To: to}, seal(""))
+	}})
+	_, err := r.push(t.Context(), c)
 	expect.That(t, errors.Is(err, commit.ErrOutrun) && attempts == 10 && len(pauses) == 9,
 		"%d attempts, %d pauses, %v", attempts, len(pauses), err)
 	for i, most := 0, 200*time.Millisecond; i < len(pauses); i, most = i+1, min(2*most, 15*time.Second) {
@@ -171,15 +171,13 @@ func TestRewound(t *testing.T) {
 	older := r.Head()
 	r.CommitFile("Withdrawn", "withdrawn.txt", "x")
 	remote := r.bare()
-	c := must.Get(commit.Open(commit.Options{Dir: r.Dir, Step: func(name string) error {
+	c := r.openWith(commit.Options{Step: func(name string) error {
 		if strings.HasPrefix(name, "push") && remote.Head() != older {
 			remote.Git("update-ref", "refs/heads/main", older)
 		}
 		return nil
-	}}))(t)
-	defer c.Close()
-	to := must.Get(c.Remote(commit.Remote{}))(t)
-	result, err := c.Push(t.Context(), author, commit.Push{To: to}, seal(""))
+	}})
+	result, err := r.push(t.Context(), c)
 	if err != nil || remote.Head() != result.Commit.String() || remote.Line("rev-parse", "main^") != older {
 		t.Errorf("main is at %s, on %s: %v", remote.Head(), remote.Line("rev-parse", "main^"), err)
 	}
@@ -258,35 +256,28 @@ func TestRemoteNames(t *testing.T) {
 	r := newRepository(t, waiting)
 	r.bare()
 	c := r.open()
-	for _, tc := range []struct {
-		given commit.Remote
-		want  string // "" for an error
-	}{
-		{commit.Remote{}, "origin/main"},
-		{commit.Remote{Name: "origin"}, "origin/main"},
-		{commit.Remote{Branch: "release/1.0"}, "origin/release/1.0"},
-		{commit.Remote{Name: "upstream"}, ""},
-		{commit.Remote{Name: "--upload-pack=touch x"}, ""},
-		{commit.Remote{Name: r.Path("../remote.git")}, ""},
-		{commit.Remote{Branch: "-f"}, ""},
-		{commit.Remote{Branch: "+main"}, "origin/+main"}, // valid for Git, and never at the start of a refspec here
-		{commit.Remote{Branch: "a+b@1.0"}, "origin/a+b@1.0"},
-		{commit.Remote{Branch: "für/x,y=z%#'$(id)"}, "origin/für/x,y=z%#'$(id)"},
-		{commit.Remote{Branch: "HEAD"}, ""},
-		{commit.Remote{Branch: "@"}, ""},
-		{commit.Remote{Branch: "main@{1}"}, ""},
-		{commit.Remote{Branch: "refs/heads/main"}, ""},
-		{commit.Remote{Branch: "caf\xe9"}, ""},
-		{commit.Remote{Branch: "main:other"}, ""},
-		{commit.Remote{Branch: "*"}, ""},
-		{commit.Remote{Branch: "a..b"}, ""},
-		{commit.Remote{Branch: "main.lock"}, ""},
+	for name, valid := range map[string]bool{
+		"": true, "origin": true, "upstream": false, "--upload-pack=touch x": false, r.Path("../remote.git"): false,
 	} {
-		got, err := c.Remote(tc.given)
-		if tc.want == "" && !errors.Is(err, commit.ErrNoRemote) || tc.want != "" && (err != nil || got.String() != tc.want) {
-			t.Errorf("%+v: %s, %v, want %q", tc.given, got, err, tc.want)
+		got, err := c.Remote(commit.Remote{Name: name})
+		if valid != (err == nil) || valid && got.String() != "origin/main" || !valid && !errors.Is(err, commit.ErrNoRemote) {
+			t.Errorf("%q: %s, %v, valid %t", name, got, err, valid)
 		}
 	}
+	for branch, valid := range map[string]bool{
+		"release/1.0": true, "a+b@1.0": true, "web@1": true, "für/x,y=z%#'$(id)": true,
+		"+main": true, // valid for Git, and never at the start of a refspec here
+		"-f":    false, "HEAD": false, "@": false, "main@{1}": false, "refs/heads/main": false, "caf\xe9": false, "main:other": false,
+		"*": false, "a*": false, "a..b": false, "../../HEAD": false, "main.lock": false, "a b": false, "/a": false, "a/": false,
+	} {
+		got, err := c.Remote(commit.Remote{Branch: branch})
+		if valid != (err == nil) || valid && got.String() != "origin/"+branch || !valid && !errors.Is(err, commit.ErrNoRemote) {
+			t.Errorf("%q: %s, %v, valid %t", branch, got, err, valid)
+		}
+		err = commit.CheckBranch(branch)
+		expect.That(t, valid == (err == nil) && (valid || errors.Is(err, commit.ErrBranchName)), "%q: %v", branch, err)
+	}
+	expect.Cause(t, commit.CheckBranch(""), commit.ErrBranchName)
 }
 
 // TestPlantedNames: the push updates the right branch with the right commit, even if an attacker

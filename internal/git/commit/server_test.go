@@ -1,3 +1,5 @@
+//go:build unix
+
 package commit_test
 
 import (
@@ -20,7 +22,6 @@ import (
 	"github.com/polex-dev/polex/internal/forge"
 	"github.com/polex-dev/polex/internal/forge/github"
 	"github.com/polex-dev/polex/internal/forge/githubtest"
-	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/internal/git/commit"
 	"github.com/polex-dev/polex/internal/retry"
 	"github.com/polex-dev/polex/test/expect"
@@ -41,17 +42,14 @@ func newOnServer(t *testing.T, rules ...string) *onServer {
 	o := &onServer{repository: newRepository(t, waiting)}
 	o.CommitFile("Another commit", "README.md", "# More\n")
 	o.remote = o.bare()
-	var err error
-	o.server, err = githubtest.New(o.remote.Dir, rules...)
-	must.Do(o.TB, err)
+	o.server = must.Get(githubtest.New(o.remote.Dir, rules...))(t)
 	t.Cleanup(o.server.Close)
 	timing := retry.Timing{Sleep: func(_ context.Context, d time.Duration) error {
 		o.waited = append(o.waited, d.Truncate(time.Second))
 		return nil
 	}}
-	o.client, err = github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com",
-		Repository: githubtest.Repository, Token: githubtest.Token, Timing: timing})
-	must.Do(o.TB, err)
+	o.client = must.Get(github.New(github.Config{HTTP: &http.Client{}, APIURL: o.server.URL, ServerURL: "https://github.com",
+		Repository: githubtest.Repository, Token: githubtest.Token, Timing: timing}))(t)
 	return o
 }
 
@@ -59,12 +57,9 @@ func newOnServer(t *testing.T, rules ...string) *onServer {
 func (o *onServer) push(ctx context.Context, by forge.Commits, edit func(*commit.Push), propose commit.Propose) (commit.Result, error) {
 	o.TB.Helper()
 	atOnce := retry.Timing{Sleep: func(context.Context, time.Duration) error { return nil }}
-	c, err := commit.Open(commit.Options{Dir: o.Dir, Timing: atOnce})
-	must.Do(o.TB, err)
+	c := must.Get(commit.Open(commit.Options{Dir: o.Dir, Timing: atOnce}))(o.TB)
 	defer c.Close()
-	to, err := c.Remote(commit.Remote{})
-	must.Do(o.TB, err)
-	p := commit.Push{To: to, By: by}
+	p := commit.Push{To: must.Get(c.Remote(commit.Remote{}))(o.TB), By: by}
 	if edit != nil {
 		edit(&p)
 	}
@@ -311,16 +306,12 @@ func TestByServerCannot(t *testing.T) {
 			if tc.prepare != nil {
 				tc.prepare(o)
 			}
-			propose := func(*git.Tree) (commit.Change, error) {
-				return commit.Change{Write: map[string][]byte{"signed/old.yaml": []byte(tc.content)}, Message: "Write\n"}, nil
-			}
-			c, err := commit.Open(commit.Options{Dir: o.Dir})
-			must.Do(o.TB, err)
-			to, err := c.Remote(commit.Remote{})
-			must.Do(o.TB, err)
-			expect.Error(t, c.RehearsePush(t.Context(), commit.Push{To: to, By: o.client}, propose), tc.want)
-			must.Do(o.TB, c.Close())
-			_, err = o.push(t.Context(), o.client, nil, propose)
+			propose := writing("signed/old.yaml", tc.content)
+			c := o.open()
+			p := commit.Push{To: must.Get(c.Remote(commit.Remote{}))(t), By: o.client}
+			expect.Error(t, c.RehearsePush(t.Context(), p, propose), tc.want)
+			must.Do(t, c.Close())
+			_, err := o.push(t.Context(), o.client, nil, propose)
 			expect.Error(t, err, tc.want)
 			expect.Is(t, "requests", 0, len(o.server.Done()))
 		})
@@ -403,11 +394,10 @@ func TestAnswerCut(t *testing.T) {
 				Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(remote.Dir), "GIT_HTTP_EXPORT_ALL=1"}}}
 			web := httptest.NewServer(server)
 			r.Git("remote", "set-url", "origin", web.URL+"/"+filepath.Base(remote.Dir))
-			clone, err := commit.Open(commit.Options{Dir: r.Dir, Timing: retry.Timing{
+			clone := r.openWith(commit.Options{Timing: retry.Timing{
 				Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}})
-			must.Do(r.TB, err)
 			to := commit.Remote{Name: "origin", Branch: "main"}
-			_, _, err = clone.Ask(t.Context(), to)
+			_, _, err := clone.Ask(t.Context(), to)
 			if err == nil {
 				_, err = clone.Fetch(t.Context(), to)
 			}

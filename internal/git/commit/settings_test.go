@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -148,9 +150,7 @@ func TestTwoWorkTrees(t *testing.T) {
 	r := newRepository(t, files)
 	trees := []*repository{r}
 	for _, name := range []string{"b", "c"} {
-		linked := repositoryAt(t, filepath.Join(filepath.Dir(r.Dir), name))
-		r.Git("worktree", "add", "--quiet", "-b", name, linked.Dir)
-		trees = append(trees, linked)
+		trees = append(trees, r.link(name))
 	}
 	results := make([]*done, len(trees))
 	var all sync.WaitGroup
@@ -248,9 +248,7 @@ func TestLargeBases(t *testing.T) {
 	for ; strings.Trim(base, "0") != ""; depth++ {
 		cmd := exec.Command("git", "-C", r.Dir, "cat-file", "--batch-check=%(deltabase)")
 		cmd.Stdin = strings.NewReader(base + "\n")
-		said, err := cmd.Output()
-		must.Do(r.TB, err)
-		base = strings.TrimSpace(string(said))
+		base = strings.TrimSpace(must.Output(t, cmd))
 	}
 	must.That(t, depth == 4, "there are %d bases", depth-1)
 	got := r.run("commit")
@@ -311,4 +309,22 @@ func TestFormatsRefused(t *testing.T) {
 	expect.That(t, strings.Contains(got.Err, "bareRepository"), "a repository among the files ended with %+v", got)
 	bare := newRepository(t, waiting).bare()
 	expect.That(t, bare.run("nothing").Err != "", "a bare repository was opened")
+}
+
+// TestInterruptedReads: a terminal interrupts every process of the run's group. The Git that reads
+// objects is not in that group.
+func TestInterruptedReads(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("ps has other options")
+	}
+	must.Get(newRepository(t, waiting).open().Resolve("HEAD"))(t)
+	out := must.Output(t, exec.Command("ps", "-o", "pid=,pgid=,args=", "--ppid", strconv.Itoa(os.Getpid())))
+	met := false
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); strings.Contains(line, "cat-file --batch") {
+			met = true
+			expect.That(t, fields[0] == fields[1], "it is of another's group: %s", line)
+		}
+	}
+	expect.That(t, met, "nothing reads:\n%s", out)
 }
