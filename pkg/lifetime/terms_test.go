@@ -12,36 +12,30 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
-func parsed(t *testing.T, text string) *exception.Document {
-	t.Helper()
-	return must.Get(exception.Parse([]byte(text), "test.yaml"))(t)
-}
-
 // TestKeys: a team's own keys state an expiry at every place of an exception. Their values are never ignored.
 func TestKeys(t *testing.T) {
 	terms := must.Get(lifetime.Config{ExpiryKeys: []string{"acme.com/expires", "until"}}.Terms())(t)
 	for _, tc := range []struct{ name, group, metadata, spec, want, wrong string }{
-		{"an annotation", "kyverno.io/v2", `annotations: {acme.com/expires: "2026-12-31T17:00:00+01:00"}`, "", "2026-12-31T16:00:00Z", ""},
-		{"a date", "kyverno.io/v2", `annotations: {acme.com/expires: "2026-12-31"}`, "", "2026-12-31T00:00:00Z", ""},
-		{"a label", "kyverno.io/v2", `labels: {until: "2026-12-31"}`, "", "2026-12-31T00:00:00Z", ""},
-		{"a property", "policies.kyverno.io/v1", "", `properties: {until: "2026-12-31"}`, "2026-12-31T00:00:00Z", ""},
-		{"a property of a kind without properties", "kyverno.io/v2", "", `properties: {until: "2026-12-31"}`, "", ""},
-		{"the earliest of all", "policies.kyverno.io/v1", `labels: {until: "2026-12-30", cleanup.kyverno.io/ttl: "2026-12-31"}, annotations: {acme.com/expires: "2026-12-29"}`,
+		{"an annotation", "old", `annotations: {acme.com/expires: "2026-12-31T17:00:00+01:00"}`, "", "2026-12-31T16:00:00Z", ""},
+		{"a date", "old", `annotations: {acme.com/expires: "2026-12-31"}`, "", "2026-12-31T00:00:00Z", ""},
+		{"a label", "old", `labels: {until: "2026-12-31"}`, "", "2026-12-31T00:00:00Z", ""},
+		{"a property", "new", "", `properties: {until: "2026-12-31"}`, "2026-12-31T00:00:00Z", ""},
+		{"a property of a kind without properties", "old", "", `properties: {until: "2026-12-31"}`, "", ""},
+		{"the earliest of all", "new", `labels: {until: "2026-12-30", cleanup.kyverno.io/ttl: "2026-12-31"}, annotations: {acme.com/expires: "2026-12-29"}`,
 			`properties: {until: "2026-12-28"}, expiresAt: "2027-01-01T00:00:00Z"`, "2026-12-28T00:00:00Z", ""},
-		{"in other letters", "kyverno.io/v2", `annotations: {Acme.com/expires: "2026-12-31"}`, "", "", ""},
-		{"a word", "kyverno.io/v2", `annotations: {acme.com/expires: "Q4"}`, "", "", `metadata.annotations["acme.com/expires"]`},
-		{"a number", "kyverno.io/v2", `annotations: {polex.dev/expires-at: "2026-12-31T17:00:00Z", until: 2026}`, "", "", `metadata.annotations.until`},
-		{"an empty text", "kyverno.io/v2", `labels: {until: ""}`, "", "", `metadata.labels.until`},
-		{"before 1970", "kyverno.io/v2", `labels: {until: "1969-12-31"}`, "", "", `metadata.labels.until`},
+		{"in other letters", "old", `annotations: {Acme.com/expires: "2026-12-31"}`, "", "", ""},
+		{"a word", "old", `annotations: {acme.com/expires: "Q4"}`, "", "", `metadata.annotations["acme.com/expires"]`},
+		{"a number", "old", `annotations: {polex.dev/expires-at: "2026-12-31T17:00:00Z", until: 2026}`, "", "", `metadata.annotations.until`},
+		{"an empty text", "old", `labels: {until: ""}`, "", "", `metadata.labels.until`},
+		{"before 1970", "old", `labels: {until: "1969-12-31"}`, "", "", `metadata.labels.until`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			doc := parsed(t, fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata: {name: a, %s}\nspec: {%s}\n", tc.group, strings.TrimSuffix(tc.metadata, ", "), tc.spec))
-			life, err := lifetime.Of(doc, terms)
+			life, err := lifetime.Of(withMetadata(t, tc.group, tc.metadata, tc.spec), terms)
 			wrongAt(t, err, tc.wrong)
 			ends(t, life, tc.want)
 		})
 	}
-	other := parsed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {until: never, cleanup.kyverno.io/ttl: 1h}}\n")
+	other := withMetadata(t, "other", "labels: {until: never, cleanup.kyverno.io/ttl: 1h}", "")
 	ends(t, must.Get(lifetime.Of(other, terms))(t), "") // a document of another kind
 }
 
@@ -117,15 +111,6 @@ func TestBadTerms(t *testing.T) {
 		Grandfathered: []lifetime.Grandfather{{Digest: good, Until: "2027-01-01"}}}.Terms())(t)
 }
 
-// labelled returns an exception with Kyverno's label.
-func labelled(t *testing.T, group, annotations, spec, ttl string) *exception.Document {
-	t.Helper()
-	apiVersion := map[string]string{"old": "kyverno.io/v2", "new": "policies.kyverno.io/v1"}[group]
-	text := fmt.Sprintf("apiVersion: %s\nkind: PolicyException\nmetadata:\n  name: a\n  labels: {cleanup.kyverno.io/ttl: %q}\n  annotations: {%s}\nspec: {%s}\n",
-		apiVersion, ttl, annotations, spec)
-	return must.Get(exception.Parse([]byte(text), "test.yaml"))(t)
-}
-
 // TestTTL: an absolute label is an expiry, and the earliest of several counts. Durations and
 // invalid values are rejected.
 func TestTTL(t *testing.T) {
@@ -156,9 +141,7 @@ func TestTTL(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			life, err := lifetime.Of(labelled(t, tc.group, tc.annotations, tc.spec, tc.ttl), lifetime.Terms{})
 			wrongAt(t, err, tc.wrong)
-			if tc.want != "" && !life.ExpiresAt.Equal(at(tc.want)) {
-				t.Errorf("it ends at %s, want %s", life.ExpiresAt, tc.want)
-			}
+			ends(t, life, tc.want)
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,15 +59,11 @@ func TestCorpus(t *testing.T) {
 	for _, c := range corpus(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			v := verifierOf(t, c)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
+			var got []string
 			began := time.Now()
-			got := judgeInput(v, c)
+			expect.Allocates(t, "judging it", mostAllocated, func() { got = judgeInput(v, c) })
 			took := time.Since(began)
-			runtime.ReadMemStats(&after)
 			expect.Equal(t, c.Title, c.Expect, got)
-			used := after.TotalAlloc - before.TotalAlloc
-			expect.That(t, used <= mostAllocated, "judging it allocated %d bytes", used)
 			if took > slowest {
 				slowest, slow = took, c.Name
 			}

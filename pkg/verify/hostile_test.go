@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -148,12 +147,7 @@ func TestHostile(t *testing.T) {
 	w := inWorld(t)
 	for name, source := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			verifyHostile(t, w, source)
-			runtime.ReadMemStats(&after)
-			used := after.TotalAlloc - before.TotalAlloc
-			expect.That(t, used <= mostAllocated, "it allocates %d bytes", used)
+			expect.Allocates(t, "verifying it", mostAllocated, func() { verifyHostile(t, w, source) })
 		})
 	}
 }

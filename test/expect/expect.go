@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -75,6 +76,18 @@ func Contains(t testing.TB, text string, parts ...string) {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%.4000s", part, text)
 		}
+	}
+}
+
+// Allocates marks the test as failed if a call allocates more bytes; what names the call.
+func Allocates(t testing.TB, what string, most uint64, call func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	call()
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > most {
+		t.Errorf("%s allocates %d bytes, want at most %d", what, used, most)
 	}
 }
 
