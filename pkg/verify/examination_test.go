@@ -206,7 +206,7 @@ func TestPredecessor(t *testing.T) {
 // TestForesee: a message is rejected before it is signed if its signature would be, but it may start later.
 func TestForesee(t *testing.T) {
 	w := inWorld(t)
-	cert := certificateOf(t, readSeal(t, w.honest).Signatures[0])
+	cert := must.Get(x509.ParseCertificate(readSeal(t, w.honest).Signatures[0].Certificate))(t)
 	id := must.Get(verify.IdentityOf(cert))(t)
 	later := replaced(t, w.until(week), "    polex.dev/expires-at", fmt.Sprintf("    polex.dev/starts-at: %q\n    polex.dev/expires-at", w.now.Add(time.Hour).UTC().Format(time.RFC3339)))
 	for name, tc := range map[string]struct {
@@ -268,7 +268,7 @@ func sum(raw []byte) string {
 func TestFacts(t *testing.T) {
 	w := inWorld(t)
 	s := readSeal(t, w.honest)
-	cert := certificateOf(t, s.Signatures[0])
+	cert := must.Get(x509.ParseCertificate(s.Signatures[0].Certificate))(t)
 	signedAt := time.Unix(s.Signatures[0].Bundle.Payload.IntegratedTime, 0)
 	expires := must.Get(time.Parse(
 		time.RFC3339, parse(t, string(s.Message)).Annotation(exception.AnnotationExpiresAt)))(t)

@@ -80,10 +80,10 @@ func openKept(t testing.TB) *kept {
 	if *update {
 		w := inWorld(t)
 		doc := must.Get(w.signHonestly(t.Context(), keptDraft))(t)
-		write(t, sealedPath, doc.Source())
-		write(t, rootPath, w.root)
+		must.Do(t, os.WriteFile(sealedPath, doc.Source(), 0o644))
+		must.Do(t, os.WriteFile(rootPath, w.root, 0o644))
 		// The issuer is the sandbox's, with a random port.
-		write(t, policyPath, fmt.Appendf(nil, keptPolicy, w.IssuerURL, subject))
+		must.Do(t, os.WriteFile(policyPath, fmt.Appendf(nil, keptPolicy, w.IssuerURL, subject), 0o644))
 	}
 	source := must.Get(os.ReadFile(sealedPath))(t)
 	doc := parse(t, string(source))
@@ -195,10 +195,4 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte(keptDraft))
 	f.Add([]byte("apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata:\n  annotations:\n    cosign.sigstore.dev/message: AAAA\n    cosign.sigstore.dev/signature: AAAA\n"))
 	f.Fuzz(func(t *testing.T, source []byte) { k.holds(t, source) })
-}
-
-func write(t testing.TB, path string, data []byte) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, os.WriteFile(path, data, 0o644))
 }

@@ -64,7 +64,7 @@ func (w *world) forgery(t testing.TB, key *ecdsa.PrivateKey, identity func(*cert
 	extensions := must.Get(said.Render())(t)
 	return sandbox.Forgery{PublicKey: key.Public(), Template: &x509.Certificate{
 		NotBefore: w.now.Add(-2 * time.Minute), NotAfter: w.now.Add(8 * time.Minute),
-		URIs:     []*url.URL{address(t, subject)},
+		URIs:     []*url.URL{must.Get(url.Parse(subject))(t)},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
 		ExtraExtensions: extensions,
 	}}
@@ -183,12 +183,7 @@ func signerPEM(t testing.TB, key *ecdsa.PrivateKey, certificate []byte) []byte {
 	if certificate != nil {
 		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: publicDER(t, key)})
-}
-
-func publicDER(t testing.TB, key *ecdsa.PrivateKey) []byte {
-	t.Helper()
-	return must.Get(x509.MarshalPKIXPublicKey(key.Public()))(t)
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: must.Get(x509.MarshalPKIXPublicKey(key.Public()))(t)})
 }
 
 func oldForm(entry *models.LogEntryAnon) *seal.RekorBundle {
@@ -299,11 +294,6 @@ func packed(t testing.TB, text string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-func address(t testing.TB, text string) *url.URL {
-	t.Helper()
-	return must.Get(url.Parse(text))(t)
-}
-
 // entry returns the only log entry of a bundle.
 func entry(b *protobundle.Bundle) *protorekor.TransparencyLogEntry {
 	return b.VerificationMaterial.TlogEntries[0]
@@ -360,11 +350,6 @@ func readSeal(t testing.TB, doc *exception.Document) *seal.Seal {
 	return must.Get(seal.Read(doc))(t)
 }
 
-func certificateOf(t testing.TB, s seal.Signature) *x509.Certificate {
-	t.Helper()
-	return must.Get(x509.ParseCertificate(s.Certificate))(t)
-}
-
 // rekordV2 returns the body of a hashedrekord of version 0.0.2 as a tree.
 func rekordV2(digest []byte, sig seal.Signature, keyDER []byte) object {
 	text := base64.StdEncoding.EncodeToString
@@ -386,6 +371,6 @@ func keyVerifier(keyDER []byte) object {
 // logV2 adds a set to the Rekor v2 log, with any body.
 func (w *world) logV2(t testing.TB, s set, digest []byte, sig seal.Signature) *protorekor.TransparencyLogEntry {
 	t.Helper()
-	body := s.entryBody(t, func() object { return rekordV2(digest, sig, publicDER(t, s.key)) })
+	body := s.entryBody(t, func() object { return rekordV2(digest, sig, must.Get(x509.MarshalPKIXPublicKey(s.key.Public()))(t)) })
 	return must.Get(w.ForgeEntryV2(t.Context(), body))(t)
 }

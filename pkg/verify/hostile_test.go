@@ -28,26 +28,22 @@ func hostile(t testing.TB) map[string][]byte {
 	t.Helper()
 	w := inWorld(t)
 	large, small := []byte(strings.Repeat("x", 1<<20)), []byte(w.until(day))
-	signed := func(message []byte, n int, curve elliptic.Curve, one func(key *ecdsa.PrivateKey) set, trusted ...set) []byte {
+	signed := func(message []byte, n int, curve elliptic.Curve, stranger set, trusted ...set) []byte {
 		s := &seal.Seal{Message: message}
 		for _, own := range trusted {
 			s.Signatures = append(s.Signatures, w.sign(t, message, own))
 		}
 		for range n {
-			key := must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t)
-			stranger := one(key)
-			stranger.key, stranger.identity = key, w.otherIssuer
+			stranger.key, stranger.identity = must.Get(ecdsa.GenerateKey(curve, rand.Reader))(t), w.otherIssuer
 			s.Signatures = append(s.Signatures, w.sign(t, message, stranger))
 		}
 		return attach(t, parse(t, w.until(week)), s).Source()
 	}
 	all := func(curve elliptic.Curve, one set) []byte {
-		return signed(large, seal.MaxSignatures, curve, func(*ecdsa.PrivateKey) set { return one })
+		return signed(large, seal.MaxSignatures, curve, one)
 	}
 	stamps := []time.Time{w.now, w.now.Add(time.Second), w.now.Add(2 * time.Second), w.now.Add(3 * time.Second)}
-	stamped, once, one := set{onlyV03: true, stamps: stamps}, set{onlyV03: true, stamps: stamps[:1]}, func(s set) func(*ecdsa.PrivateKey) set {
-		return func(*ecdsa.PrivateKey) set { return s }
-	}
+	stamped, once := set{onlyV03: true, stamps: stamps}, set{onlyV03: true, stamps: stamps[:1]}
 	documents := map[string][]byte{
 		"P-256": all(elliptic.P256(), set{}), "P-384": all(elliptic.P384(), set{}), "P-521": all(elliptic.P521(), set{}),
 		"timestamps":   all(elliptic.P521(), set{onlyV03: true, stamps: stamps[:1]}),
@@ -58,14 +54,14 @@ func hostile(t testing.TB) map[string][]byte {
 		// A false certificate with the name of a trusted signer.
 		"a false name": all(elliptic.P521(), set{certificate: w.selfIssue(t, nil)}),
 		// One signature, which is verified to explain who made it.
-		"one signature":  signed(large, 1, elliptic.P521(), one(once)),
-		"its timestamps": signed(large, 1, elliptic.P521(), one(stamped)),
+		"one signature":  signed(large, 1, elliptic.P521(), once),
+		"its timestamps": signed(large, 1, elliptic.P521(), stamped),
 		// The signature of a trusted signer, from a published document, with what anybody can add to it.
-		"strangers beside":      signed(small, seal.MaxSignatures-1, elliptic.P521(), one(set{}), set{}),
-		"few strangers beside":  signed(small, 2, elliptic.P384(), one(once), once),
-		"slow strangers beside": signed(small, 2, elliptic.P521(), one(once), once),
-		"timestamps beside":     signed(small, 0, nil, nil, stamped),
-		"stamped strangers":     signed(small, 1, elliptic.P521(), one(stamped), stamped),
+		"strangers beside":      signed(small, seal.MaxSignatures-1, elliptic.P521(), set{}, set{}),
+		"few strangers beside":  signed(small, 2, elliptic.P384(), once, once),
+		"slow strangers beside": signed(small, 2, elliptic.P521(), once, once),
+		"timestamps beside":     signed(small, 0, nil, set{}, stamped),
+		"stamped strangers":     signed(small, 1, elliptic.P521(), stamped, stamped),
 	}
 	for name, text := range hostileTexts() {
 		documents[name] = []byte(replaced(t, w.until(week), "spec:\n", "spec:\n  x: "+text+"\n"))

@@ -28,7 +28,7 @@ func named(names ...string) maker {
 		return w.sealed(t, w.until(week), set{fulcio: func(f *sandbox.Forgery) {
 			f.Template.URIs = nil
 			for _, name := range names {
-				f.Template.URIs = append(f.Template.URIs, address(t, name))
+				f.Template.URIs = append(f.Template.URIs, must.Get(url.Parse(name))(t))
 			}
 		}})
 	}
@@ -141,7 +141,7 @@ func branch(ref string) maker {
 		return w.sealed(t, w.until(week), set{
 			identity: func(e *certificate.Extensions) { e.SourceRepositoryRef = ref },
 			fulcio: func(f *sandbox.Forgery) {
-				f.Template.URIs = []*url.URL{address(t, strings.Replace(subject, "refs/heads/main", ref, 1))}
+				f.Template.URIs = []*url.URL{must.Get(url.Parse(strings.Replace(subject, "refs/heads/main", ref, 1)))(t)}
 			},
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	kjson "sigs.k8s.io/json"
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
@@ -143,28 +143,9 @@ func applied(t *testing.T, w *world) *exception.Document {
 		dig(t, root, "metadata", "annotations")["kubectl.kubernetes.io/last-applied-configuration"] = jsonOf(t, w.honest)
 		root["status"] = object{"conditions": []any{}}
 	})
-	var decoded map[string]any
-	must.Do(t, json.Unmarshal([]byte(jsonOf(t, sent)), &decoded))
-	return must.Get(exception.FromObject(integers(decoded).(map[string]any)))(t)
-}
-
-// integers converts whole numbers to int64, like Kubernetes' decoder.
-func integers(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		for key := range v {
-			v[key] = integers(v[key])
-		}
-	case []any:
-		for i := range v {
-			v[i] = integers(v[i])
-		}
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	}
-	return value
+	var decoded object
+	must.Do(t, kjson.UnmarshalCaseSensitivePreserveInts([]byte(jsonOf(t, sent)), &decoded)) // like Kubernetes' decoder
+	return must.Get(exception.FromObject(decoded))(t)
 }
 
 func jsonOf(t testing.TB, doc *exception.Document) string {
@@ -249,13 +230,7 @@ func TestGitOpsKeys(t *testing.T) {
 					judge(t, v, changed(change{at: tc.at, key: key, value: "x"}.apply)(t, w), w.now, tc.want)
 				})
 			}
-			t.Run(key+" signed with another value", func(t *testing.T) {
-				before := map[string]string{"annotations": "    polex.dev/reason", "labels": "    team"}[place]
-				signed := w.sealed(t, replaced(t, w.until(week), before, "    "+key+": signed\n"+before), set{})
-				judge(t, v, signed, w.now, "")
-				judge(t, v, edited(t, signed, func(root object) { dig(t, root, "metadata", place)[key] = "changed" }), w.now, verify.ReasonAltered)
-				judge(t, v, edited(t, signed, func(root object) { delete(dig(t, root, "metadata", place), key) }), w.now, verify.ReasonAltered)
-			})
+			t.Run(key+" signed with another value", func(t *testing.T) { keepsItsValue(t, v, w, place, key, "changed") })
 		}
 		for _, key := range slices.Concat(nearMisses, directives) {
 			t.Run("near miss "+key+" in "+place, func(t *testing.T) {
@@ -289,13 +264,20 @@ func TestGitOpsLabelsOnAnUnlabelledDocument(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
 	signed := w.sealed(t, replaced(t, w.until(week), "  labels:\n    team: payments\n", ""), set{})
-	judge(t, v, edited(t, signed, func(root object) {
-		dig(t, root, "metadata")["labels"] = object{"app.kubernetes.io/instance": "apps"}
-	}), w.now, "")
-	judge(t, v, edited(t, signed, func(root object) { dig(t, root, "metadata")["labels"] = object{} }), w.now, verify.ReasonAltered)
-	judge(t, v, edited(t, signed, func(root object) {
-		dig(t, root, "metadata")["labels"] = object{"app.kubernetes.io/instance": "apps", "evil": "x"}
-	}), w.now, verify.ReasonAltered)
+	labelled := func(labels object) *exception.Document { return edited(t, signed, put(labels, "metadata", "labels")) }
+	judge(t, v, labelled(object{"app.kubernetes.io/instance": "apps"}), w.now, "")
+	judge(t, v, labelled(object{}), w.now, verify.ReasonAltered)
+	judge(t, v, labelled(object{"app.kubernetes.io/instance": "apps", "evil": "x"}), w.now, verify.ReasonAltered)
+}
+
+// keepsItsValue checks that a signed key of labels or annotations can neither change nor go.
+func keepsItsValue(t *testing.T, v *verify.Verifier, w *world, place, key, other string) {
+	t.Helper()
+	before := map[string]string{"annotations": "    polex.dev/reason", "labels": "    team"}[place]
+	signed := w.sealed(t, replaced(t, w.until(week), before, "    "+key+": signed\n"+before), set{})
+	judge(t, v, signed, w.now, "")
+	judge(t, v, edited(t, signed, put(other, "metadata", place, key)), w.now, verify.ReasonAltered)
+	judge(t, v, edited(t, signed, func(root object) { delete(dig(t, root, "metadata", place), key) }), w.now, verify.ReasonAltered)
 }
 
 // helm allows Helm's additions.
@@ -339,22 +321,13 @@ func TestAllowedMetadata(t *testing.T) {
 		})
 	}
 
-	t.Run("a signed key keeps its value", func(t *testing.T) {
-		signed := w.sealed(t, replaced(t, w.until(week), "    team: payments\n", "    team: payments\n    owner: you\n"), set{})
-		judge(t, v, signed, w.now, "")
-		judge(t, v, edited(t, signed, func(root object) { dig(t, root, "metadata", "labels")["owner"] = "me" }), w.now, verify.ReasonAltered)
-		judge(t, v, edited(t, signed, func(root object) { delete(dig(t, root, "metadata", "labels"), "owner") }), w.now, verify.ReasonAltered)
-	})
+	t.Run("a signed key keeps its value", func(t *testing.T) { keepsItsValue(t, v, w, "labels", "owner", "me") })
 
 	t.Run("only what was signed is read", func(t *testing.T) {
-		doc := edited(t, w.honest, func(root object) {
-			dig(t, root, "metadata", "labels")[managed] = "Helm"
-			dig(t, root, "metadata", "annotations")[release] = "exceptions"
-		})
+		doc := edited(t, w.honest, both(put("Helm", "metadata", "labels", managed), put("exceptions", "metadata", "annotations", release)))
 		without := must.Get(v.Verify(w.honest, w.now))(t)
 		with := must.Get(v.Verify(doc, w.now))(t)
-		diff := cmp.Diff(without.Message().Object(), with.Message().Object())
-		expect.That(t, diff == "", "the message (-without what was added +with):\n%s", diff)
+		expect.Equal(t, "the message (-without what was added +with)", without.Message().Object(), with.Message().Object())
 	})
 }
 
@@ -366,8 +339,10 @@ func TestAllowedMetadataHint(t *testing.T) {
 	const allow = "; list it under allowedMetadata in the trust policy"
 	const replace = `if an older version left it, run "kubectl replace -f FILE" once`
 	unlabelled := w.sealed(t, replaced(t, w.until(week), "  labels:\n    team: payments\n", ""), set{})
-	labels := func(values object) func(root object) {
-		return func(root object) { dig(t, root, "metadata")["labels"] = values }
+	labels := func(values object) func(root object) { return put(values, "metadata", "labels") }
+	notBackground := put(false, "spec", "background")
+	appended := func(root object) {
+		put(append(dig(t, root, "spec")["exceptions"].([]any), "x"), "spec", "exceptions")(root)
 	}
 	// managed adds the managed fields of two managers: of the signature, and of another field.
 	managed := func(edit func(root object), signer, owner string, owned object) func(root object) {
@@ -393,30 +368,16 @@ func TestAllowedMetadataHint(t *testing.T) {
 		`label a=b was added after signing (field manager "a\n` + strings.Repeat("b", 58) + `"); an older version left it: run "kubectl replace -f FILE" once`: managed(labels(object{"a": "b"}),
 			"helm", "a\n"+strings.Repeat("b", 100), ofLabel("a")),
 		`label a=b was added after signing (Helm, Flux commonMetadata and kustomize do this)` + allow + "; or, " + replace: labels(object{"a": "b"}),
-		`annotation meta.helm.sh/release-name="exceptions" was added after signing by Helm; label a=b was added after signing; label c=d was added after signing; and more` + allow + "; or, " + replace: func(root object) {
-			dig(t, root, "metadata", "annotations")["meta.helm.sh/release-name"] = "exceptions"
-			dig(t, root, "metadata")["labels"] = object{"a": "b", "c": "d", "e": "f", "g": "h"}
-		},
-		`label a=b was added after signing; spec.background is false, signed as true`: func(root object) {
-			dig(t, root, "metadata")["labels"] = object{"a": "b"}
-			dig(t, root, "spec")["background"] = false
-		},
-		`spec.background is false, signed as true`: managed(func(root object) {
-			dig(t, root, "spec")["background"] = false
-		}, "argocd-controller", "kubectl-edit", object{"f:spec": object{"f:background": object{}}}),
-		`label a=b was added after signing; spec.exceptions[1] was added after signing ("x"); ` + replace: func(root object) {
-			dig(t, root, "metadata")["labels"] = object{"a": "b"}
-			spec := dig(t, root, "spec")
-			spec["exceptions"] = append(spec["exceptions"].([]any), "x")
-		},
-		`spec.exceptions[1] was added after signing ("x") (field manager "argocd-controller")`: managed(func(root object) {
-			spec := dig(t, root, "spec")
-			spec["exceptions"] = append(spec["exceptions"].([]any), "x")
-		}, "argocd-controller", "argocd-controller", object{"f:spec": object{"f:exceptions": object{}}}),
-		`label cleanup.kyverno.io/ttl=1h was added after signing; ` + replace:                  labels(object{"cleanup.kyverno.io/ttl": "1h"}),
-		`label argocd.argoproj.io/secret-type=x was added after signing; ` + replace:           labels(object{"argocd.argoproj.io/secret-type": "x"}),
-		`label kustomize.toolkit.fluxcd.io/prune=disabled was added after signing; ` + replace: labels(object{"kustomize.toolkit.fluxcd.io/prune": "disabled"}),
-		`metadata.labels["a\nb"] was added after signing ("c"); ` + replace:                    labels(object{"a\nb": "c"}),
+		`annotation meta.helm.sh/release-name="exceptions" was added after signing by Helm; label a=b was added after signing; label c=d was added after signing; and more` + allow + "; or, " + replace: both(
+			put("exceptions", "metadata", "annotations", "meta.helm.sh/release-name"), labels(object{"a": "b", "c": "d", "e": "f", "g": "h"})),
+		`label a=b was added after signing; spec.background is false, signed as true`:                     both(labels(object{"a": "b"}), notBackground),
+		`spec.background is false, signed as true`:                                                        managed(notBackground, "argocd-controller", "kubectl-edit", object{"f:spec": object{"f:background": object{}}}),
+		`label a=b was added after signing; spec.exceptions[1] was added after signing ("x"); ` + replace: both(labels(object{"a": "b"}), appended),
+		`spec.exceptions[1] was added after signing ("x") (field manager "argocd-controller")`:            managed(appended, "argocd-controller", "argocd-controller", object{"f:spec": object{"f:exceptions": object{}}}),
+		`label cleanup.kyverno.io/ttl=1h was added after signing; ` + replace:                             labels(object{"cleanup.kyverno.io/ttl": "1h"}),
+		`label argocd.argoproj.io/secret-type=x was added after signing; ` + replace:                      labels(object{"argocd.argoproj.io/secret-type": "x"}),
+		`label kustomize.toolkit.fluxcd.io/prune=disabled was added after signing; ` + replace:            labels(object{"kustomize.toolkit.fluxcd.io/prune": "disabled"}),
+		`metadata.labels["a\nb"] was added after signing ("c"); ` + replace:                               labels(object{"a\nb": "c"}),
 	} {
 		verified, err := v.Verify(edited(t, unlabelled, edit), w.now)
 		if rejected := answers(t, verified, err, verify.ReasonAltered); rejected != nil {

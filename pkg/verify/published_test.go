@@ -142,7 +142,12 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 		options = append(options, sgverify.WithTransparencyLog(1))
 	}
 	if p.key != "" {
-		material = withKey(t, root, modcache.Read(t, p.module, p.key))
+		key := must.Get(cryptoutils.UnmarshalPEMToPublicKey(modcache.Read(t, p.module, p.key)))(t)
+		anyHint := func(string) (sgroot.TimeConstrainedVerifier, error) {
+			v, err := signature.LoadDefaultVerifier(key)
+			return sgroot.NewExpiringKey(v, time.Time{}, time.Time{}), err
+		}
+		material = sgroot.TrustedMaterialCollection{root, sgroot.NewTrustedPublicKeyMaterial(anyHint)}
 	} else if len(root.CTLogs()) > 0 {
 		options = append(options, sgverify.WithSignedCertificateTimestamps(1))
 	}
@@ -160,23 +165,6 @@ func sigstoreGoSays(t *testing.T, p publishedBundle, raw []byte) error {
 	}
 	_, err := v.Verify(b, sgverify.NewPolicy(artifact, sgverify.WithoutIdentitiesUnsafe()))
 	return err
-}
-
-// keyBeside is a root with one further key.
-type keyBeside struct {
-	sgroot.TrustedMaterial
-	key *sgroot.ExpiringKey
-}
-
-func (k keyBeside) PublicKeyVerifier(string) (sgroot.TimeConstrainedVerifier, error) {
-	return k.key, nil
-}
-
-func withKey(t *testing.T, root sgroot.TrustedMaterial, raw []byte) sgroot.TrustedMaterial {
-	t.Helper()
-	key := must.Get(cryptoutils.UnmarshalPEMToPublicKey(raw))(t)
-	v := must.Get(signature.LoadDefaultVerifier(key))(t)
-	return keyBeside{root, sgroot.NewExpiringKey(v, time.Time{}, time.Time{})}
 }
 
 // polexSays puts a bundle into the annotations, and returns the reason of the evidence's rejection, or "".
@@ -234,7 +222,7 @@ func hello(t *testing.T) (publishedBundle, map[string]any) {
 // TestPublishedEvidence: evidence from the public-good Sigstore is valid in both forms.
 func TestPublishedEvidence(t *testing.T) {
 	p, tree := hello(t)
-	raw := encoded(t, tree)
+	raw := must.Get(json.Marshal(tree))(t)
 	b := readBundle(t, raw)
 	e := entry(b)
 	old := &seal.RekorBundle{SignedEntryTimestamp: e.GetInclusionPromise().GetSignedEntryTimestamp(), Payload: seal.RekorPayload{
@@ -258,7 +246,7 @@ func TestPublishedLeaves(t *testing.T) {
 	p, tree := hello(t)
 	tried, stricter := 0, 0
 	eachValue(tree, "", func(any) {}, func(what string) {
-		raw := encoded(t, tree)
+		raw := must.Get(json.Marshal(tree))(t)
 		ours, theirs := polexSays(t, p, raw), sigstoreGoSays(t, p, raw)
 		tried++
 		switch {
@@ -309,9 +297,4 @@ func otherText(text string) string {
 		return base64.StdEncoding.EncodeToString(raw)
 	}
 	return text[:len(text)/2] + string(text[len(text)/2]^1) + text[len(text)/2+1:]
-}
-
-func encoded(t *testing.T, tree map[string]any) []byte {
-	t.Helper()
-	return must.Get(json.Marshal(tree))(t)
 }

@@ -105,9 +105,10 @@ func TestByServerFaults(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		faults   map[string][]string
-		want     string // in the error; empty if it succeeds
-		other    bool   // ErrOtherCommit
-		branches string // if not main alone
+		before   func(o *onServer, cancel func()) // instead of a fault: called before the server commits
+		want     string                           // in the error; empty if it succeeds
+		other    bool                             // ErrOtherCommit
+		branches string                           // if not main alone
 		left     string
 		waited   time.Duration // before the first retry
 	}{
@@ -134,13 +135,29 @@ func TestByServerFaults(t *testing.T) {
 		{name: "a file more, and the answer is lost", faults: map[string][]string{githubtest.Commit: {githubtest.OtherTreeLost}}, want: "has another tree", other: true},
 		{name: "another parent", faults: map[string][]string{githubtest.Commit: {githubtest.OtherParent}}, want: "has another parent", other: true},
 		{name: "a trailer more", faults: map[string][]string{githubtest.Commit: {githubtest.OtherMessage}}, want: "has another message", other: true},
+		{name: "somebody else commits on the temporary branch first", want: "has another tree", other: true, before: func(o *onServer, _ func()) {
+			_, temporary, _ := strings.Cut(o.branches(), " ")
+			other := o.remote.clone("other")
+			other.CommitFile("Sign 3", "signed/evil.yaml", "evil: 1\n")
+			other.Git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
+		}},
+		{name: "a cancelled run", want: context.Canceled.Error(), before: func(_ *onServer, cancel func()) { cancel() }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			o := newOnServer(t, "required_signatures")
 			o.server.Faults = maps.Clone(tc.faults)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tc.before != nil {
+				o.server.Before = func(operation string) {
+					if operation == githubtest.Commit {
+						tc.before(o, cancel)
+					}
+				}
+			}
 			before := o.remote.Head()
-			result, err := o.push(t.Context(), o.client, nil, seal(""))
+			result, err := o.push(ctx, o.client, nil, seal(""))
 			expect.Outcome(t, err, tc.want)
 			expect.Is(t, "another commit", tc.other, errors.Is(err, commit.ErrOtherCommit))
 			count := "2"
@@ -161,7 +178,7 @@ func TestByServerFaults(t *testing.T) {
 			expect.That(t, err == nil || !strings.Contains(err.Error(), githubtest.Token), "it says the token: %v", err)
 			o.clean()
 			// Without the fault, the next run completes the change.
-			o.server.Faults = nil
+			o.server.Faults, o.server.Before = nil, nil
 			if _, err := o.push(t.Context(), o.client, nil, seal("")); err != nil {
 				t.Errorf("the next run: %v", err)
 			}
@@ -221,26 +238,6 @@ func TestByServerLeft(t *testing.T) {
 	o.Git("push", "--quiet")
 	must.Get(o.push(t.Context(), o.client, nil, seal("")))(t)
 	expect.Is(t, "branches", len(kept)+2, len(strings.Fields(o.branches())))
-}
-
-// TestByServerMovedBranch: somebody else commits on the temporary branch first.
-func TestByServerMovedBranch(t *testing.T) {
-	o := newOnServer(t)
-	other := o.remote.clone("other")
-	o.server.Before = func(operation string) {
-		if operation != githubtest.Commit {
-			return
-		}
-		_, temporary, _ := strings.Cut(o.branches(), " ")
-		other.CommitFile("Sign 3", "signed/evil.yaml", "evil: 1\n")
-		other.Git("push", "--quiet", "origin", "HEAD:refs/heads/"+temporary)
-	}
-	before := o.remote.Head()
-	_, err := o.push(t.Context(), o.client, nil, seal(""))
-	expect.Cause(t, err, commit.ErrOtherCommit)
-	if o.remote.Head() != before || o.branches() != "main" {
-		t.Errorf("main is at %s, and there is %s", o.remote.Head(), o.branches())
-	}
 }
 
 // TestByServerOnBranch: for a pull request, the server creates the branch at the compared commit. It
@@ -315,23 +312,6 @@ func TestByServerCannot(t *testing.T) {
 			expect.Error(t, err, tc.want)
 			expect.Is(t, "requests", 0, len(o.server.Done()))
 		})
-	}
-}
-
-// TestByServerCancelled: a cancelled run still deletes its temporary branch, and moves nothing.
-func TestByServerCancelled(t *testing.T) {
-	o := newOnServer(t)
-	before := o.remote.Head()
-	ctx, cancel := context.WithCancel(t.Context())
-	o.server.Before = func(operation string) {
-		if operation == githubtest.Commit {
-			cancel()
-		}
-	}
-	_, err := o.push(ctx, o.client, nil, seal(""))
-	expect.Cause(t, err, context.Canceled)
-	if o.remote.Head() != before || o.branches() != "main" || !slices.Contains(o.server.Done(), githubtest.Delete) {
-		t.Errorf("main is at %s, and there is %s", o.remote.Head(), o.branches())
 	}
 }
 

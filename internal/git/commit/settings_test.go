@@ -29,28 +29,30 @@ func TestSettings(t *testing.T) {
 			r.Git("checkout", "--quiet", "--", "unsigned")
 		}
 	}
-	config := func(name, value string) func(*repository) {
-		return func(r *repository) { r.Git("config", name, value) }
+	// run runs commands of Git.
+	run := func(commands ...string) func(*repository) {
+		return func(r *repository) {
+			for _, command := range commands {
+				r.Git(strings.Fields(command)...)
+			}
+		}
 	}
 	for name, tc := range map[string]struct {
 		prepare func(*repository)
 		onDisk  string // content of signed/a.yaml
 		check   func(*repository)
 	}{
-		"nothing":     {prepare: func(*repository) {}},
-		"split index": {prepare: func(r *repository) { r.Git("update-index", "--split-index") }},
-		"index.skipHash and version 4": {prepare: func(r *repository) {
-			r.Git("config", "index.skipHash", "true")
-			r.Git("update-index", "--index-version=4")
-		}},
+		"nothing":                      {prepare: func(*repository) {}},
+		"split index":                  {prepare: run("update-index --split-index")},
+		"index.skipHash and version 4": {prepare: run("config index.skipHash true", "update-index --index-version=4")},
 		"a hidden change elsewhere": {prepare: func(r *repository) {
 			r.Git("update-index", "--assume-unchanged", "README.md")
 			r.Write("README.md", "mine\n")
 		}, check: func(r *repository) { expect.Is(r.TB, "README.md", "mine\n", r.Read("README.md")) }},
-		"a sparse checkout": {prepare: func(r *repository) { r.Git("sparse-checkout", "set", "unsigned") }, check: func(r *repository) {
+		"a sparse checkout": {prepare: run("sparse-checkout set unsigned"), check: func(r *repository) {
 			expect.Is(r.TB, "the commit", "x\n", r.Git("show", "HEAD:signed.txt"))
 		}},
-		"a sparse index": {prepare: func(r *repository) { r.Git("sparse-checkout", "set", "--cone", "--sparse-index", "signed") },
+		"a sparse index": {prepare: run("sparse-checkout set --cone --sparse-index signed"),
 			check: func(r *repository) {
 				expect.Is(r.TB, "still pending", "", r.Git("ls-tree", "-r", "--name-only", "HEAD", "unsigned"))
 			}},
@@ -80,11 +82,11 @@ func TestSettings(t *testing.T) {
 			(repositoryAt(r.TB, filepath.Dir(r.Dir))).Git("clone", "--quiet", "--filter=blob:none", "file://"+r.Path("../origin"), "clone")
 			must.Do(r.TB, os.Rename(r.Path("../origin"), r.Path("../gone")))
 		}},
-		"skip-worktree": {prepare: func(r *repository) { r.Git("update-index", "--skip-worktree", "README.md") }, check: func(r *repository) {
+		"skip-worktree": {prepare: run("update-index --skip-worktree README.md"), check: func(r *repository) {
 			expect.Is(r.TB, "flags", "S README.md\n", r.Git("ls-files", "-v", "README.md"))
 		}},
 		"eol":           {prepare: attributes("*.yaml text eol=crlf"), onDisk: "sealed\r\na: 1\r\n"},
-		"core.autocrlf": {prepare: config("core.autocrlf", "true"), onDisk: "sealed\r\na: 1\r\n"},
+		"core.autocrlf": {prepare: run("config core.autocrlf true"), onDisk: "sealed\r\na: 1\r\n"},
 		"core.eol": {prepare: func(r *repository) {
 			r.Git("config", "core.eol", "crlf")
 			attributes("* text=auto")(r)
