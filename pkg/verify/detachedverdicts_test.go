@@ -31,7 +31,7 @@ type detached struct {
 
 func detachedVerdicts(t *testing.T, w *world) []detached {
 	text := w.until(week)
-	other := replaced(t, text, "vendor-*", "*")
+	other := swapped(text, "vendor-*", "*")
 	asJSON := must.Get(json.Marshal(parse(t, text).Object()))(t)
 	key := newKey(t)
 	keyed := func(withoutLog bool) func(*trust.Config) { return both(byKey(key, withoutLog), atMost("")) }
@@ -61,15 +61,15 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 			})
 		}},
 
-		{name: "two documents in the file", text: text + "---\n" + replaced(t, text, "allow-latest", "other"), want: verify.ReasonBadMessage},
+		{name: "two documents in the file", text: text + "---\n" + swapped(text, "allow-latest", "other"), want: verify.ReasonBadMessage},
 		{name: "something after the JSON", text: string(asJSON) + "\nx", want: verify.ReasonBadMessage},
 		{name: "a second JSON value", text: string(asJSON) + "{}", want: verify.ReasonBadMessage},
 		{name: "no document", text: "# nothing\n", want: verify.ReasonBadMessage},
-		{name: "an alias", text: replaced(t, text, "name: allow-latest", "name: &a allow-latest"), want: verify.ReasonBadMessage},
+		{name: "an alias", text: swapped(text, "name: allow-latest", "name: &a allow-latest"), want: verify.ReasonBadMessage},
 		{name: "a key twice", text: text + "kind: PolicyException\n", want: verify.ReasonBadMessage},
 		{name: "a sealed document", text: string(w.honest.Source()), want: verify.ReasonBadMessage},
-		{name: "another kind", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
-		{name: "another kind, and no bundle to speak of", text: replaced(t, text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: malformed},
+		{name: "another kind", text: swapped(text, "kind: PolicyException", "kind: ConfigMap"), want: verify.ReasonKindNotAllowed},
+		{name: "another kind, and no bundle to speak of", text: swapped(text, "kind: PolicyException", "kind: ConfigMap"), bundle: instead(""), want: malformed},
 
 		{name: "an empty bundle", bundle: instead(""), want: malformed},
 		{name: "a bundle of nothing", bundle: instead("{}"), want: malformed},

@@ -64,11 +64,11 @@ func evidenceVerdicts(w *world) []verdict {
 		{name: "the log's key was retired since", doc: honest, root: window("tlogs", 0, "end", w.now.Add(time.Minute))},
 
 		{name: "another document's message", want: verify.ReasonLogEntryMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
-			s.Message = []byte(replaced(t, string(s.Message), "vendor-*", "vendor*"))
+			s.Message = []byte(swapped(string(s.Message), "vendor-*", "vendor*"))
 			s.Signatures[0].BundleV03 = nil
 		})},
 		{name: "another document's message, both bundles", want: verify.ReasonEvidenceMismatch, doc: resealed(func(t *testing.T, s *seal.Seal) {
-			s.Message = []byte(replaced(t, string(s.Message), "vendor-*", "vendor*"))
+			s.Message = []byte(swapped(string(s.Message), "vendor-*", "vendor*"))
 		})},
 		{name: "the entry is about another message", want: verify.ReasonLogEntryMismatch, doc: forged(set{
 			body: put(hex.EncodeToString(make([]byte, sha256.Size)), "spec", "data", "hash", "value")})},

@@ -29,39 +29,6 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
-// TestExaminedOnce asks one examination of every case about many times. Each answer equals a new
-// verification, in any order. A rejection that does not depend on the time occurs at every time. A
-// valid document is not valid before its signing.
-func TestExaminedOnce(t *testing.T) {
-	w := inWorld(t)
-	lastTimeless := slices.Index(reasons(t), verify.ReasonAltered)
-	met := map[bool]int{}
-	for _, tc := range verdicts(w) {
-		if tc.file != nil {
-			continue
-		}
-		t.Run(tc.name, func(t *testing.T) {
-			v, doc := w.verifier(t, tc.policy, tc.root), tc.doc(t, w)
-			// A missing time can also be a reason of the lifetime step.
-			timeless := tc.want != "" && tc.want != verify.ReasonNoWitnessedTime && slices.Index(reasons(t), tc.want) <= lastTimeless
-			met[timeless]++
-			examined := v.Examine(doc)
-			then := w.now.Add(tc.after)
-			for _, at := range []time.Time{then, w.now.AddDate(-1, 0, 0), then, w.now.AddDate(100, 0, 0), {}, then} {
-				got, err := examined.At(at)
-				fresh, freshErr := v.Verify(doc, at)
-				if diff := cmp.Diff(told(fresh, freshErr), told(got, err), cmpopts.IgnoreUnexported(verify.Signature{})); diff != "" {
-					t.Fatalf("as of %s (-anew +examined)\n%s", at, diff)
-				}
-				reason := told(got, err).Reason
-				expect.That(t, (!at.Equal(then) && !timeless) || reason == tc.want,
-					"as of %s it is %q, and not %q", at, reason, tc.want)
-			}
-		})
-	}
-	expect.That(t, met[true] != 0 && met[false] != 0, "there are not both kinds of cases: %v", met)
-}
-
 // answer is a verdict in a comparable form.
 type answer struct {
 	Reason, Detail string
@@ -208,7 +175,7 @@ func TestForesee(t *testing.T) {
 	w := inWorld(t)
 	cert := must.Get(x509.ParseCertificate(readSeal(t, w.honest).Signatures[0].Certificate))(t)
 	id := must.Get(verify.IdentityOf(cert))(t)
-	later := replaced(t, w.until(week), "    polex.dev/expires-at", fmt.Sprintf("    polex.dev/starts-at: %q\n    polex.dev/expires-at", w.now.Add(time.Hour).UTC().Format(time.RFC3339)))
+	later := swapped(w.until(week), "    polex.dev/expires-at", fmt.Sprintf("    polex.dev/starts-at: %q\n    polex.dev/expires-at", w.now.Add(time.Hour).UTC().Format(time.RFC3339)))
 	for name, tc := range map[string]struct {
 		text   string
 		policy func(*trust.Config)

@@ -244,13 +244,6 @@ func (w *world) sealed(t testing.TB, yaml string, sets ...set) *exception.Docume
 	return attach(t, doc, s)
 }
 
-// sealedText signs any bytes as the message of the draft.
-func (w *world) sealedText(t testing.TB, message string, by set) *exception.Document {
-	t.Helper()
-	return attach(t, parse(t, w.until(week)), &seal.Seal{Message: []byte(message),
-		Signatures: []seal.Signature{w.sign(t, []byte(message), by)}})
-}
-
 // resealed returns the honest document with changed signature annotations.
 func (w *world) resealed(t testing.TB, bend func(*seal.Seal)) *exception.Document {
 	t.Helper()

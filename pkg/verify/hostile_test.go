@@ -64,7 +64,7 @@ func hostile(t testing.TB) map[string][]byte {
 		"stamped strangers":     signed(small, 1, elliptic.P521(), stamped, stamped),
 	}
 	for name, text := range hostileTexts() {
-		documents[name] = []byte(replaced(t, w.until(week), "spec:\n", "spec:\n  x: "+text+"\n"))
+		documents[name] = []byte(swapped(w.until(week), "spec:\n", "spec:\n  x: "+text+"\n"))
 	}
 	return documents
 }
@@ -216,67 +216,44 @@ func limitVerdicts(w *world) []verdict {
 		return func(c *trust.Config) { c.Authorities[0].Limits = &l }
 	}
 	// Anna may sign anything, and ben for at most four hours.
-	glass := func(c *trust.Config) {
-		c.Authorities = []trust.AuthorityConfig{
-			{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
-			{Name: "break-glass", Issuer: w.IssuerURL, Subject: ben},
-		}
-		c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"break-glass"}, Max: "4h"}}
+	lifetimes := func(rules ...trust.LifetimeConfig) func(*trust.Config) {
+		return func(c *trust.Config) { c.Lifetimes = rules }
 	}
+	glass := both(lifetimes(trust.LifetimeConfig{Authorities: []string{"break-glass"}, Max: "4h"}), onlyBy(
+		trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
+		trust.AuthorityConfig{Name: "break-glass", Issuer: w.IssuerURL, Subject: ben}))
 	twoOf := both(glass, func(c *trust.Config) { c.Threshold = 2 })
-	grouped := func(c *trust.Config) {
-		glass(c)
+	grouped := both(glass, func(c *trust.Config) {
 		c.Groups = []trust.GroupConfig{{Name: "night", Threshold: 1, Authorities: []string{"break-glass"}}}
-	}
+	})
 	// The same person or key, with strict limits under one name and wider ones under another.
 	twice := func(a trust.AuthorityConfig) func(*trust.Config) {
-		return func(c *trust.Config) {
-			short, elsewhere := a, a
-			short.Name, c.Lifetimes = "short", []trust.LifetimeConfig{{Authorities: []string{"short"}, Max: "4h"}}
-			elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.Selectors{Namespaces: []string{"exceptions"}}
-			c.Authorities = []trust.AuthorityConfig{short, elsewhere}
-		}
+		short, elsewhere := a, a
+		short.Name = "short"
+		elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.Selectors{Namespaces: []string{"exceptions"}}
+		return both(onlyBy(short, elsewhere), lifetimes(trust.LifetimeConfig{Authorities: []string{"short"}, Max: "4h"}))
 	}
 	key := someKey()
 	keyed := set{key: key, keyed: true}
-	byKey := trust.AuthorityConfig{Key: publicPEM(key)}
+	hsm := trust.AuthorityConfig{Key: publicPEM(key)}
 	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}
 	// One key that requires a log entry under its first name, and none under its second.
 	loosely := func(limits *trust.Selectors) func(*trust.Config) {
-		return func(c *trust.Config) {
-			strict, loose := byKey, byKey
-			strict.Name = "strict"
-			loose.Name, loose.InsecureWithoutLog, loose.Limits = "loose", true, limits
-			c.MaxLifetime, c.Authorities = "", []trust.AuthorityConfig{strict, loose}
-		}
+		strict, loose := hsm, hsm
+		strict.Name = "strict"
+		loose.Name, loose.InsecureWithoutLog, loose.Limits = "loose", true, limits
+		return both(atMost(""), onlyBy(strict, loose))
 	}
 	for4h := func(sets ...set) maker {
 		return statedless(w.now.Truncate(time.Second).Add(4*time.Hour).Sub(w.now), sets...)
 	}
 	at := func(s set, d time.Duration) set { s.at = w.now.Add(d); return s }
-	draftWith := func(old, with string, sets ...set) maker {
-		if len(sets) == 0 {
-			sets = []set{{}}
-		}
-		return func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, replaced(t, w.until(week), old, with), sets...)
-		}
-	}
-	natively := func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, native+"  expiresAt: \""+w.now.Add(week).UTC().Format(time.RFC3339)+"\"\n", set{})
-	}
-	configMap := func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: exceptions\n  annotations:\n    a: b\n", set{})
-	}
+	draftWith := func(old, with string, sets ...set) maker { return signed(swapped(w.until(week), old, with), sets...) }
+	natively := signed(native + "  expiresAt: \"" + w.now.Add(week).UTC().Format(time.RFC3339) + "\"\n")
+	configMap := signed("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: exceptions\n  annotations:\n    a: b\n")
 	ofAnyKind := func(bend func(*trust.Config)) func(*trust.Config) { return both(bend, kinds("*")) }
-	lifetimes := func(rules ...trust.LifetimeConfig) func(*trust.Config) {
-		return func(c *trust.Config) { c.Lifetimes = rules }
-	}
 	of := func(longest string, selected trust.Selectors) trust.LifetimeConfig {
 		return trust.LifetimeConfig{Selectors: selected, Max: longest}
-	}
-	unbounded := func(bend func(*trust.Config)) func(*trust.Config) {
-		return both(bend, func(c *trust.Config) { c.InsecureAllowUnbounded = true })
 	}
 	// renewal signs a renewal with that number and a record of its approvers.
 	renewal := func(number, approvers string) maker {
@@ -330,7 +307,7 @@ func limitVerdicts(w *world) []verdict {
 		{name: "renewals: shorter than a first", doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{MaxLifetime: "7d1m"})},
 		{name: "renewals: longer than one may be", want: long, doc: renewal("1", ""), policy: renewals(trust.RenewalsConfig{MaxLifetime: "6d"})},
 		{name: "renewals: as long as only a first may be", doc: honest, policy: renewals(trust.RenewalsConfig{MaxLifetime: "6d"})},
-		{name: "renewals: without an end, and their lifetime has a maximum", want: verify.ReasonNoExpiry, policy: unbounded(renewals(trust.RenewalsConfig{MaxLifetime: "6d"})),
+		{name: "renewals: without an end, and their lifetime has a maximum", want: verify.ReasonNoExpiry, policy: both(renewals(trust.RenewalsConfig{MaxLifetime: "6d"}), unbounded),
 			doc: lived(exception.AnnotationRenews + ": allow-latest@sha256:" + strings.Repeat("0", 64) + "\n    " + exception.AnnotationRenewal + ": \"1\"")},
 		{name: "renewals: approved by enough", doc: renewal("1", "bob, carol"), policy: renewals(trust.RenewalsConfig{RequireApprovals: 2})},
 		{name: "renewals: approved by one under two spellings", want: verify.ReasonRenewalNotAllowed, doc: renewal("1", "bob, BOB"), policy: renewals(trust.RenewalsConfig{RequireApprovals: 2})},
@@ -345,13 +322,10 @@ func limitVerdicts(w *world) []verdict {
 		{name: "break-glass for four hours, signed too early", want: beyond, doc: for4h(at(person(ben), -time.Minute)), policy: glass},
 		{name: "break-glass for four hours, signed too early and again", doc: for4h(at(person(ben), -time.Minute), person(ben)), policy: glass},
 		{name: "break-glass counts from its own signature", doc: for4h(at(person(anna), -time.Minute), person(ben)), policy: twoOf},
-		{name: "break-glass by a key that nobody witnessed", want: beyond, doc: withoutEvidence(keyed), policy: func(c *trust.Config) {
-			a := byKey
-			a.Name, a.InsecureWithoutLog = "a", true
-			c.MaxLifetime, c.Authorities, c.Lifetimes = "", []trust.AuthorityConfig{a}, []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: "52w"}}
-		}},
+		{name: "break-glass by a key that nobody witnessed", want: beyond, doc: withoutEvidence(keyed), policy: both(
+			byKey(key, true), atMost(""), lifetimes(trust.LifetimeConfig{Authorities: []string{"ci"}, Max: "52w"}))},
 		{name: "one person for little here and more there", doc: forged(person(anna)), policy: twice(byAnna)},
-		{name: "one key for little here and more there", doc: stated(0, keyed), policy: twice(byKey)},
+		{name: "one key for little here and more there", doc: stated(0, keyed), policy: twice(hsm)},
 		{name: "one key that needs no log entry under its second name", doc: withoutEvidence(keyed), policy: loosely(nil)},
 		{name: "one key that needs no log entry under the name that may not sign it", want: beyond, doc: withoutEvidence(keyed), policy: loosely(&trust.Selectors{Namespaces: []string{"open"}})},
 		{name: "one person for little here and more elsewhere", want: beyond, doc: draftWith("namespace: exceptions", "namespace: open", person(anna)), policy: twice(byAnna)},
@@ -367,8 +341,8 @@ func limitVerdicts(w *world) []verdict {
 			of("6d", trust.Selectors{Policies: []string{"*"}}), of("30d", trust.Selectors{Kinds: []string{"*"}}))},
 		{name: "lifetimes: no selector of two is enough", doc: honest, policy: lifetimes(of("1h", trust.Selectors{Policies: []string{"disallow-*"}, Namespaces: []string{"prod"}}))},
 		{name: "lifetimes: none is longer than the maximum of all", want: long, doc: lived("polex.dev/expires-at: \"" + w.now.Add(91*day).UTC().Format(time.RFC3339) + "\""), policy: lifetimes(of("365d", trust.Selectors{Policies: []string{"*"}}))},
-		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: unbounded(lifetimes(of("7d", trust.Selectors{Policies: []string{"disallow-*"}})))},
-		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: unbounded(lifetimes(of("7d", trust.Selectors{Policies: []string{"require-*"}})))},
+		{name: "lifetimes: no end where a rule asks for one", want: verify.ReasonNoExpiry, doc: lived("a: b"), policy: both(lifetimes(of("7d", trust.Selectors{Policies: []string{"disallow-*"}})), unbounded)},
+		{name: "lifetimes: no end where no rule asks for one", doc: lived("a: b"), policy: both(lifetimes(of("7d", trust.Selectors{Policies: []string{"require-*"}})), unbounded)},
 		{name: "lifetimes: another kind without an end", want: verify.ReasonNoExpiry, doc: configMap, policy: ofAnyKind(lifetimes(of("7d", trust.Selectors{Kinds: []string{"ConfigMap"}})))},
 	}
 }

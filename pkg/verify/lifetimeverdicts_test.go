@@ -13,11 +13,7 @@ import (
 )
 
 // lived signs the draft with other annotations about its lifetime.
-func lived(annotations string) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, replaced(t, draft, "%s", annotations), set{})
-	}
-}
+func lived(annotations string) maker { return signed(swapped(draft, "%s", annotations)) }
 
 // restored is a document that a backup tool or a sync created again after a deletion.
 func restored(created time.Time, doc maker) maker {
@@ -43,9 +39,10 @@ spec:
       name: disallow-latest-tag
 `
 
+func unbounded(c *trust.Config) { c.InsecureAllowUnbounded = true }
+
 func lifetimeVerdicts(w *world) []verdict {
 	at := func(d time.Duration) string { return `"` + w.now.Add(d).UTC().Format(time.RFC3339) + `"` }
-	unbounded := func(c *trust.Config) { c.InsecureAllowUnbounded = true }
 	anyKind := kinds("*")
 	ownKey := func(c *trust.Config) { c.ExpiryKeys = []string{"acme.example/until"} }
 	grandfathered := func(annotations, until string) func(*trust.Config) {
@@ -56,22 +53,15 @@ func lifetimeVerdicts(w *world) []verdict {
 	}
 	nextWeek := w.now.Add(week).UTC().Format(time.RFC3339)
 	labelled := func(label string) maker {
-		return func(t *testing.T, w *world) *exception.Document {
-			text := replaced(t, replaced(t, draft, "%s", "a: b"), "    team: payments\n", "    team: payments\n    "+exception.LabelTTL+": "+label+"\n")
-			return w.sealed(t, text, set{})
-		}
+		return signed(swapped(swapped(draft, "%s", "a: b"), "    team: payments\n", "    team: payments\n    "+exception.LabelTTL+": "+label+"\n"))
 	}
 	early := set{at: w.now.Add(-time.Minute)}
 	expires := w.now.Add(week).UTC().Truncate(time.Second).Sub(w.now)
 	configMap := func(annotations string) maker {
-		return func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    a: b\n"+annotations, set{})
-		}
+		return signed("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    a: b\n" + annotations)
 	}
 	natively := func(spec, annotation string) maker {
-		return func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, replaced(t, native+spec, "polex.dev/owner: payments\n", "polex.dev/owner: payments\n"+annotation), set{})
-		}
+		return signed(swapped(native+spec, "polex.dev/owner: payments\n", "polex.dev/owner: payments\n"+annotation))
 	}
 	return []verdict{
 		{name: "a nanosecond before its end", doc: forged(set{}), after: expires - 1},
@@ -148,7 +138,7 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "the engine's own field and the annotation agree", doc: natively("  expiresAt: "+at(week)+"\n", "    polex.dev/expires-at: "+at(week)+"\n")},
 		{name: "the engine's own field and the annotation do not", want: verify.ReasonBadLifetime, doc: natively("  expiresAt: "+at(week)+"\n", "    polex.dev/expires-at: "+at(day)+"\n")},
 		{name: "the engine's own field is changed", want: verify.ReasonAltered, doc: func(t *testing.T, w *world) *exception.Document {
-			return edited(t, natively("  expiresAt: "+at(week)+"\n", "")(t, w), func(root object) { dig(t, root, "spec")["expiresAt"] = "2099-01-01T00:00:00Z" })
+			return edited(t, natively("  expiresAt: "+at(week)+"\n", "")(t, w), put("2099-01-01T00:00:00Z", "spec", "expiresAt"))
 		}},
 
 		{name: "signed tomorrow", want: verify.ReasonSignedInFuture,
@@ -167,7 +157,7 @@ func statedUntil(signed, end time.Duration, sets ...set) maker {
 	return func(t *testing.T, w *world) *exception.Document {
 		at := func(d time.Duration) string { return w.now.Add(d).UTC().Format(time.RFC3339) }
 		says := fmt.Sprintf("%s: %q\n    %s: %q", exception.AnnotationSignedAt, at(signed), exception.AnnotationExpiresAt, at(end))
-		return w.sealed(t, replaced(t, draft, "%s", says), sets...)
+		return w.sealed(t, swapped(draft, "%s", says), sets...)
 	}
 }
 

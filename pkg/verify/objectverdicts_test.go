@@ -118,7 +118,7 @@ func objectVerdicts(*world) []verdict {
 
 // widened is another document with the same identity and the honest signature.
 func widened(t *testing.T, w *world) *exception.Document {
-	evil := parse(t, replaced(t, w.until(week), "vendor-*", "*"))
+	evil := parse(t, swapped(w.until(week), "vendor-*", "*"))
 	return edited(t, evil, func(root object) {
 		annotations := dig(t, root, "metadata", "annotations")
 		for key, value := range dig(t, w.honest.Object(), "metadata", "annotations") {
@@ -263,7 +263,7 @@ func TestGitOpsFixedValues(t *testing.T) {
 func TestGitOpsLabelsOnAnUnlabelledDocument(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
-	signed := w.sealed(t, replaced(t, w.until(week), "  labels:\n    team: payments\n", ""), set{})
+	signed := w.sealed(t, swapped(w.until(week), "  labels:\n    team: payments\n", ""), set{})
 	labelled := func(labels object) *exception.Document { return edited(t, signed, put(labels, "metadata", "labels")) }
 	judge(t, v, labelled(object{"app.kubernetes.io/instance": "apps"}), w.now, "")
 	judge(t, v, labelled(object{}), w.now, verify.ReasonAltered)
@@ -274,7 +274,7 @@ func TestGitOpsLabelsOnAnUnlabelledDocument(t *testing.T) {
 func keepsItsValue(t *testing.T, v *verify.Verifier, w *world, place, key, other string) {
 	t.Helper()
 	before := map[string]string{"annotations": "    polex.dev/reason", "labels": "    team"}[place]
-	signed := w.sealed(t, replaced(t, w.until(week), before, "    "+key+": signed\n"+before), set{})
+	signed := w.sealed(t, swapped(w.until(week), before, "    "+key+": signed\n"+before), set{})
 	judge(t, v, signed, w.now, "")
 	judge(t, v, edited(t, signed, put(other, "metadata", place, key)), w.now, verify.ReasonAltered)
 	judge(t, v, edited(t, signed, func(root object) { delete(dig(t, root, "metadata", place), key) }), w.now, verify.ReasonAltered)
@@ -338,7 +338,7 @@ func TestAllowedMetadataHint(t *testing.T) {
 	v := w.verifier(t, nil, nil)
 	const allow = "; list it under allowedMetadata in the trust policy"
 	const replace = `if an older version left it, run "kubectl replace -f FILE" once`
-	unlabelled := w.sealed(t, replaced(t, w.until(week), "  labels:\n    team: payments\n", ""), set{})
+	unlabelled := w.sealed(t, swapped(w.until(week), "  labels:\n    team: payments\n", ""), set{})
 	labels := func(values object) func(root object) { return put(values, "metadata", "labels") }
 	notBackground := put(false, "spec", "background")
 	appended := func(root object) {

@@ -126,7 +126,7 @@ func aroundCertificate(before, behind string) maker {
 func messageVerdicts(w *world) []verdict {
 	plain := w.until(week)
 	bad := func(name, message string) verdict {
-		return verdict{name: name, want: verify.ReasonBadMessage, doc: text(func(*testing.T, *world) string { return message })}
+		return verdict{name: name, want: verify.ReasonBadMessage, doc: text(message, set{})}
 	}
 	bomb := "a0: [x]\n"
 	for i := 1; i < 10; i++ {
@@ -156,37 +156,26 @@ func messageVerdicts(w *world) []verdict {
 		{name: "1e6 values by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [" + strings.Repeat("? b,", 200_000) + "]\n")},
 		{name: "no YAML by a stranger", differs: otherClaims, want: verify.ReasonWrongIdentity, doc: byStranger("a: [")},
 		bad("a number to kubectl, text to others", swapped(plain, "value: 3", "value: -_9")),
-		{name: "a text that kubectl ends with a line break", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string {
-			return strings.TrimSuffix(swapped(plain, "value: 3", "value: |\n            3"), "\n")
-		})},
+		{name: "a text that kubectl ends with a line break", want: verify.ReasonAltered,
+			doc: text(strings.TrimSuffix(swapped(plain, "value: 3", "value: |\n            3"), "\n"), set{})},
 		bad("a separator to kubectl, a key to others", plain+"---#x: y\n"),
-		{name: "a list to kubectl", want: verify.ReasonKindNotAllowed, doc: func(t *testing.T, w *world) *exception.Document { return w.sealed(t, plain+"items: []\n", set{}) }},
+		{name: "a list to kubectl", want: verify.ReasonKindNotAllowed, doc: signed(plain + "items: []\n")},
 		bad("a line break that only some know", swapped(plain, "the vendor", "the\u2028vendor")),
 		bad("a signature inside the message", swapped(plain, "polex.dev/reason", "cosign.sigstore.dev/signature: AAAA\n    polex.dev/reason")),
-		{name: "a list", want: verify.ReasonKindNotAllowed, doc: listOf(plain)},
-		{name: "a list's item", want: verify.ReasonAltered, doc: text(func(*testing.T, *world) string { return listText(plain) })},
-		{name: "the message as JSON", doc: func(t *testing.T, w *world) *exception.Document {
-			return w.sealedText(t, jsonOf(t, parse(t, plain)), set{})
-		}},
+		{name: "a list", want: verify.ReasonKindNotAllowed, doc: signed(swapped(listText(plain), "kind: List\n", "kind: List\nmetadata:\n  annotations:\n    a: b\n"))},
+		{name: "a list's item", want: verify.ReasonAltered, doc: text(listText(plain), set{})},
+		{name: "the message as JSON",
+			doc: text(string(orPanic(json.Marshal(orPanic(exception.Parse([]byte(plain), "")).Object()))), set{})},
 	}
 }
 
 // byStranger is any message with a valid signature and log entry by an untrusted signer.
 func byStranger(message string) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealedText(t, message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
-	}
+	return text(message, set{identity: func(e *certificate.Extensions) { e.SourceRepositoryURI = "https://github.com/evil/exceptions" }})
 }
 
 func listText(yaml string) string {
 	return "apiVersion: v1\nkind: List\nitems:\n- " + strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  ")) + "\n"
-}
-
-// listOf signs a list in the form of kubectl get, with a valid signature.
-func listOf(yaml string) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, "apiVersion: v1\nkind: List\nmetadata:\n  annotations:\n    a: b\nitems:\n- "+strings.TrimSpace(strings.ReplaceAll(yaml, "\n", "\n  "))+"\n", set{})
-	}
 }
 
 // fileVerdicts are about files with more than one plain document, or with none.
@@ -196,7 +185,7 @@ func fileVerdicts(w *world) []verdict {
 		return func(_ *testing.T, w *world) string { return before + string(w.honest.Source()) + behind }
 	}
 	spoilt := func(old, with string) func(*testing.T, *world) string {
-		return func(t *testing.T, w *world) string { return replaced(t, string(w.honest.Source()), old, with) }
+		return func(t *testing.T, w *world) string { return swapped(string(w.honest.Source()), old, with) }
 	}
 	another := strings.Replace(w.until(week), "allow-latest", "allow-more", 1)
 	bad := func(name string, file func(*testing.T, *world) string) verdict {
@@ -210,7 +199,7 @@ func fileVerdicts(w *world) []verdict {
 			return around("", "---\n")(t, w) + string(w.honest.Source())
 		}, wants: []string{attacks.Verified, twice}},
 		{name: "two honest documents of one identity", file: func(t *testing.T, w *world) string {
-			again := w.sealed(t, replaced(t, w.until(week), "vendor-*", "vendor-b"), set{})
+			again := w.sealed(t, swapped(w.until(week), "vendor-*", "vendor-b"), set{})
 			return around("", "---\n")(t, w) + string(again.Source())
 		}, wants: []string{attacks.Verified, twice}},
 		{name: "comments and empty documents around a good one", file: around("# first\n---\n", "---\n# last\n"), wants: []string{attacks.Verified}},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	protobundle "github.com/sigstore/protobuf-specs/gen/pb-go/bundle/v1"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
@@ -56,10 +57,15 @@ func verdicts(w *world) []verdict {
 }
 
 // TestVerdicts forges each document so that it is wrong in one way only, and compares the reason of
-// the rejection with the expected one.
+// the rejection with the expected one. Then it asks one examination of the document about many times. Each answer
+// equals a new verification, in any order. A rejection that does not depend on the time occurs at every time. A
+// valid document is not valid before its signing.
 func TestVerdicts(t *testing.T) {
 	w := inWorld(t)
 	names := map[string]bool{}
+	all := reasons(t)
+	lastTimeless := slices.Index(all, verify.ReasonAltered)
+	met := map[bool]int{}
 	for _, tc := range slices.Concat(verdicts(w), costlyVerdicts(t, w), keyVerdicts(t, w)) {
 		name := attacks.Name(tc.expected(), slug(tc.name))
 		expect.That(t, !names[name], "two cases are called %q", name)
@@ -72,9 +78,23 @@ func TestVerdicts(t *testing.T) {
 				expect.Equal(t, "result", tc.wants, got)
 				return
 			}
-			judge(t, v, tc.doc(t, w), w.now.Add(tc.after), tc.want, tc.detail)
+			doc, then := tc.doc(t, w), w.now.Add(tc.after)
+			judge(t, v, doc, then, tc.want, tc.detail)
+			// A missing time can also be a reason of the lifetime step.
+			timeless := tc.want != "" && tc.want != verify.ReasonNoWitnessedTime && slices.Index(all, tc.want) <= lastTimeless
+			met[timeless]++
+			examined := v.Examine(doc)
+			for _, at := range []time.Time{then, w.now.AddDate(-1, 0, 0), then, w.now.AddDate(100, 0, 0), {}, then} {
+				got, fresh := told(examined.At(at)), told(v.Verify(doc, at))
+				if diff := cmp.Diff(fresh, got, cmpopts.IgnoreUnexported(verify.Signature{})); diff != "" {
+					t.Fatalf("as of %s (-anew +examined)\n%s", at, diff)
+				}
+				expect.That(t, (!at.Equal(then) && !timeless) || got.Reason == tc.want,
+					"as of %s it is %q, and not %q", at, got.Reason, tc.want)
+			}
 		})
 	}
+	expect.That(t, met[true] != 0 && met[false] != 0, "there are not both kinds of cases: %v", met)
 }
 
 func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.Time, want string, details ...string) {
@@ -160,6 +180,14 @@ func statedless(end time.Duration, sets ...set) maker {
 	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, w.until(end), sets...) }
 }
 
+// signed signs a document, with one set if none is given.
+func signed(yaml string, sets ...set) maker {
+	if len(sets) == 0 {
+		sets = []set{{}}
+	}
+	return func(t *testing.T, w *world) *exception.Document { return w.sealed(t, yaml, sets...) }
+}
+
 func unsigned(t *testing.T, w *world) *exception.Document { return parse(t, w.until(week)) }
 
 // resealed changes the honest signature annotations.
@@ -207,8 +235,11 @@ func annotated(values map[string]any) maker {
 }
 
 // text signs any text as the message of the draft, with a valid log entry.
-func text(message func(t *testing.T, w *world) string) maker {
-	return func(t *testing.T, w *world) *exception.Document { return w.sealedText(t, message(t, w), set{}) }
+func text(message string, by set) maker {
+	return func(t *testing.T, w *world) *exception.Document {
+		return attach(t, parse(t, w.until(week)), &seal.Seal{Message: []byte(message),
+			Signatures: []seal.Signature{w.sign(t, []byte(message), by)}})
+	}
 }
 
 // both makes several changes.
@@ -277,7 +308,7 @@ func orPanic[T any](value T, err error) T {
 	return value
 }
 
-// swapped is replaced for lists of cases.
+// swapped is strings.Replace that panics without a replacement.
 func swapped(text, old, with string) string {
 	if !strings.Contains(text, old) {
 		panic(old + " is not in the text")

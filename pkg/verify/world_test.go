@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/pkg/verify"
-	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -209,11 +207,4 @@ func parse(t testing.TB, yaml string) *exception.Document {
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-}
-
-// replaced is strings.Replace that fails without a replacement.
-func replaced(t testing.TB, text, old, with string) string {
-	t.Helper()
-	expect.Contains(t, text, old)
-	return strings.Replace(text, old, with, 1)
 }
