@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func TestCommit(t *testing.T) {
 		"too many parents":  {strings.Repeat(parent, git.MaxParents+1) + author + committer + "\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			must.Do(r.TB, os.WriteFile(filepath.Join(r.Dir, "raw"), []byte("tree "+tree+"\n"+strings.ReplaceAll(tc.content, "%s", first)), 0o600))
+			must.Do(r.TB, os.WriteFile(r.Path("raw"), []byte("tree "+tree+"\n"+strings.ReplaceAll(tc.content, "%s", first)), 0o600))
 			hash := git.NewHash(r.Line("hash-object", "-t", "commit", "-w", "--literally", "raw"))
 			repository, _ := opened(t, r.Dir)
 			if tc.want == nil {
@@ -172,9 +173,9 @@ func opened(t *testing.T, dir string, revisions ...string) (*git.Repository, []*
 	return r, trees
 }
 
-func differences(old, changed *git.Tree, path string) ([]string, error) {
+func differences(old, changed *git.Tree, below string) ([]string, error) {
 	var all []string
-	err := git.Differences(old, changed, path, func(c git.Change) error {
+	err := git.Differences(old, changed, below, func(c git.Change) error {
 		sign := "M"
 		switch {
 		case c.Old.Hash().IsZero():
@@ -196,16 +197,15 @@ func TestDifferences(t *testing.T) {
 	names := []string{"a", "a.yaml", "a-b", "a/b", "a/c/d", "a0", "b", "b/a", "b.yaml"}
 	for range 30 {
 		for range 3 {
-			path := filepath.Join(r.Dir, "signed", names[random.IntN(len(names))])
-			os.RemoveAll(path)
-			for at := filepath.Dir(path); at != r.Dir; at = filepath.Dir(at) {
-				if info, err := os.Lstat(at); err == nil && !info.IsDir() {
-					os.Remove(at)
+			name := "signed/" + names[random.IntN(len(names))]
+			os.RemoveAll(r.Path(name))
+			for at := path.Dir(name); at != "."; at = path.Dir(at) {
+				if info, err := os.Lstat(r.Path(at)); err == nil && !info.IsDir() {
+					os.Remove(r.Path(at))
 				}
 			}
 			if random.IntN(3) > 0 {
-				rel, _ := filepath.Rel(r.Dir, path)
-				r.Write(rel, fmt.Sprint(random.IntN(4)))
+				r.Write(name, fmt.Sprint(random.IntN(4)))
 			}
 		}
 		r.Commit("Change")

@@ -105,7 +105,7 @@ func TestClones(t *testing.T) {
 		"mirror":     clone("--mirror"),
 		"shallow":    clone("--depth=1", "--no-local"),
 		"refs away":  here("pack-refs --all"),
-		".git alone": func(r *repository) string { return filepath.Join(r.Dir, ".git") },
+		".git alone": func(r *repository) string { return r.Path(".git") },
 		"an index of several packs and a graph": func(r *repository) string {
 			r.Line("repack", "--quiet")
 			r.Line("multi-pack-index", "write")
@@ -121,20 +121,20 @@ func TestClones(t *testing.T) {
 		},
 		"a folder of a linked tree": func(r *repository) string {
 			r.Line("worktree", "add", "--quiet", "-b", "x", r.TB.TempDir()+"/x")
-			return filepath.Join(r.Dir, ".git", "worktrees", "x")
+			return r.Path(".git/worktrees/x")
 		},
 		"a .git file": func(r *repository) string {
 			return r.clone("--separate-git-dir="+filepath.Join(r.TB.TempDir(), "git"), "--no-local")
 		},
 		"a .git that is a link": func(r *repository) string {
 			dir := r.TB.TempDir()
-			must.Do(r.TB, os.Symlink(filepath.Join(r.Dir, ".git"), filepath.Join(dir, ".git")))
+			must.Do(r.TB, os.Symlink(r.Path(".git"), filepath.Join(dir, ".git")))
 			return dir
 		},
 		"objects that are a link": func(r *repository) string {
 			elsewhere := filepath.Join(r.TB.TempDir(), "objects")
-			must.Do(r.TB, os.Rename(filepath.Join(r.Dir, ".git", "objects"), elsewhere))
-			must.Do(r.TB, os.Symlink(elsewhere, filepath.Join(r.Dir, ".git", "objects")))
+			must.Do(r.TB, os.Rename(r.Path(".git/objects"), elsewhere))
+			must.Do(r.TB, os.Symlink(elsewhere, r.Path(".git/objects")))
 			return r.Dir
 		},
 		"sparse":                          here("sparse-checkout set --cone --sparse-index signed"),
@@ -142,7 +142,7 @@ func TestClones(t *testing.T) {
 		"a submodule": func(r *repository) string {
 			outer := newRepository(r.TB, kept)
 			outer.Line("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", r.Dir, "inner")
-			return filepath.Join(outer.Dir, "inner")
+			return outer.Path("inner")
 		},
 		"core.worktree elsewhere": here("config core.worktree nowhere/at/all"),
 		"as core.bare":            here("config core.bare true"),
@@ -205,14 +205,11 @@ func TestErrors(t *testing.T) {
 		dir  func(*repository) string
 		want string
 	}{
-		"a folder below the root":    {func(r *repository) string { return filepath.Join(r.Dir, "signed") }, "not a git repository"},
-		"a file":                     {func(r *repository) string { return filepath.Join(r.Dir, "README.md") }, "open repository"},
-		"nothing":                    {func(r *repository) string { return filepath.Join(r.Dir, "missing") }, "no such file"},
-		"an object that is not here": {func(r *repository) string { return r.partial("--bare") }, "partial"},
-		"a configuration that is none": {func(r *repository) string {
-			r.Write(".git/config", "[[[")
-			return r.Dir
-		}, "bad config line 1"},
+		"a folder below the root":      {func(r *repository) string { return r.Path("signed") }, "not a git repository"},
+		"a file":                       {func(r *repository) string { return r.Path("README.md") }, "open repository"},
+		"nothing":                      {func(r *repository) string { return r.Path("missing") }, "no such file"},
+		"an object that is not here":   {func(r *repository) string { return r.partial("--bare") }, "partial"},
+		"a configuration that is none": {func(r *repository) string { r.Write(".git/config", "[[["); return r.Dir }, "bad config line 1"},
 		"a .git file that leads nowhere": {func(r *repository) string {
 			dir := r.TB.TempDir()
 			must.Do(r.TB, os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: /nowhere\n"), 0o600))
@@ -245,7 +242,7 @@ func (r *repository) partial(options ...string) string {
 // TestPaths: the entries that paths lead to.
 func TestPaths(t *testing.T) {
 	r := newRepository(t, kept)
-	must.Do(r.TB, os.Symlink("signed", filepath.Join(r.Dir, "linked")))
+	must.Do(r.TB, os.Symlink("signed", r.Path("linked")))
 	r.Commit("Link")
 	for path, tc := range map[string]struct {
 		files   int

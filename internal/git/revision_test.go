@@ -22,19 +22,16 @@ import (
 func branched(t *testing.T) (r *repository, first, second string) {
 	r = newRepository(t, map[string]string{"a.yaml": "a: 1\n"})
 	first = r.Head()
-	r.Line("tag", "light")
-	r.Line("tag", "--annotate", "--message=x", "heavy")
-	r.Line("tag", "--annotate", "--message=x", "heavier", "heavy")
-	r.Line("update-ref", "refs/remotes/origin/main", first)
-	r.Line("update-ref", "refs/pull/7/merge", first)
-	r.Line("branch", "same")
-	r.Line("tag", "same")
-	r.Write("b.yaml", "b: 1\n")
-	second = r.Commit("Go on")
-	r.Line("branch", "both")
-	r.Line("tag", "both", first)
-	r.Line("branch", "feature/x")
-	r.Line("branch", strings.Repeat("a", 40), second)
+	for _, command := range []string{
+		"tag light", "tag --annotate --message=x heavy", "tag --annotate --message=x heavier heavy",
+		"update-ref refs/remotes/origin/main HEAD", "update-ref refs/pull/7/merge HEAD", "branch same", "tag same", "tag both",
+	} {
+		r.Git(strings.Fields(command)...)
+	}
+	second = r.CommitFile("Go on", "b.yaml", "b: 1\n")
+	for _, branch := range []string{"both", "feature/x", strings.Repeat("a", 40)} {
+		r.Git("branch", branch, second)
+	}
 	return r, first, second
 }
 
@@ -139,9 +136,8 @@ func TestReferencesThatLie(t *testing.T) {
 		"a link": {func(r *repository) {
 			secret := filepath.Join(r.TB.TempDir(), "secret")
 			must.Do(r.TB, os.WriteFile(secret, []byte("secret"), 0o600))
-			path := filepath.Join(r.Dir, ".git", "refs", "heads", "main")
-			must.Do(r.TB, os.Remove(path))
-			must.Do(r.TB, os.Symlink(secret, path))
+			must.Do(r.TB, os.Remove(r.Path(".git/refs/heads/main")))
+			must.Do(r.TB, os.Symlink(secret, r.Path(".git/refs/heads/main")))
 		}, "read the branch of HEAD"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,27 +161,27 @@ func TestHostileSettings(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	for name, tc := range map[string]struct {
+	type hostile struct {
 		config string // MARK is a program that leaves a file, FILE that file
 		env    []string
 		// missing removes an object, which Git then fetches. works means that without the rules of
 		// this package the program runs or the server is asked.
 		missing, works bool
-	}{
-		"fetch with a helper": {missing: true, works: true,
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = \"ext::MARK\"\n[protocol \"ext\"]\n\tallow = always\n"},
-		"fetch with a helper that is allowed": {missing: true, works: true, env: []string{"GIT_ALLOW_PROTOCOL=ext:file:ssh", "GIT_NO_LAZY_FETCH=0"},
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = \"ext::MARK\"\n"},
-		"fetch by ssh": {missing: true, works: true,
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = ssh://localhost/x\n[core]\n\tsshCommand = MARK\n"},
-		"fetch from a folder": {missing: true, works: true,
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = .\n\tuploadpack = MARK\n"},
-		"fetch by a proxy": {missing: true, works: true,
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = git://localhost/x\n[core]\n\tgitProxy = MARK\n"},
-		"fetch from a server": {missing: true, works: true,
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = git://" + address + "/x\n"},
-		"fetch a bundle": {missing: true,
-			config: "[remote \"x\"]\n\tpromisor = true\n\turl = http://" + address + "/x\n[fetch]\n\tbundleURI = http://" + address + "/b\n"},
+	}
+	// fetch is a fetch of an object from an address, with further settings, that works in a plain Git.
+	fetch := func(url, more string, env ...string) hostile {
+		return hostile{"[remote \"x\"]\n\tpromisor = true\n\turl = " + url + "\n" + more, env, true, true}
+	}
+	bundle := fetch("http://"+address+"/x", "[fetch]\n\tbundleURI = http://"+address+"/b\n")
+	bundle.works = false
+	for name, tc := range map[string]hostile{
+		"fetch with a helper":                 fetch(`"ext::MARK"`, "[protocol \"ext\"]\n\tallow = always\n"),
+		"fetch with a helper that is allowed": fetch(`"ext::MARK"`, "", "GIT_ALLOW_PROTOCOL=ext:file:ssh", "GIT_NO_LAZY_FETCH=0"),
+		"fetch by ssh":                        fetch("ssh://localhost/x", "[core]\n\tsshCommand = MARK\n"),
+		"fetch from a folder":                 fetch(".", "\tuploadpack = MARK\n"),
+		"fetch by a proxy":                    fetch("git://localhost/x", "[core]\n\tgitProxy = MARK\n"),
+		"fetch from a server":                 fetch("git://"+address+"/x", ""),
+		"fetch a bundle":                      bundle,
 		"programs": {config: "[core]\n\tfsmonitor = MARK\n\talternateRefsCommand = MARK\n\tpager = MARK\n\teditor = MARK\n\taskPass = MARK\n" +
 			"[pager]\n\tcat-file = MARK\n\trev-parse = MARK\n\tfor-each-ref = MARK\n[alias]\n\tcat-file = !MARK\n\trev-parse = !MARK\n\tfor-each-ref = !MARK\n\tsymbolic-ref = !MARK\n" +
 			"[filter \"x\"]\n\tclean = MARK\n\tsmudge = MARK\n\tprocess = MARK\n\trequired = true\n[diff]\n\texternal = MARK\n[diff \"x\"]\n\ttextconv = MARK\n\tcommand = MARK\n" +
@@ -212,17 +208,14 @@ func TestHostileSettings(t *testing.T) {
 				must.Do(r.TB, os.Symlink(mark, filepath.Join(outside, hook)))
 			}
 			known := strings.NewReplacer("MARK", mark, "FILE", file, "HOOKS", outside)
-			want, err := files(r.Dir, "HEAD", "signed")
-			must.Do(r.TB, err)
+			want := must.Get(files(r.Dir, "HEAD", "signed"))(t)
 			if tc.missing {
 				r.Line("config", "core.repositoryFormatVersion", "1")
 				r.Line("config", "extensions.partialClone", "x")
 				name := r.Line("rev-parse", "HEAD:signed/a.yaml")
 				must.Do(r.TB, os.Remove(filepath.Join(r.Dir, ".git", "objects", name[:2], name[2:])))
 			}
-			config, err := os.ReadFile(filepath.Join(r.Dir, ".git", "config"))
-			must.Do(r.TB, err)
-			r.Write(".git/config", string(config)+known.Replace(tc.config))
+			r.Write(".git/config", r.Read(".git/config")+known.Replace(tc.config))
 			r.Write(".git/included", known.Replace("[alias]\n\tcat-file = !MARK\n[core]\n\tfsmonitor = MARK\n"))
 			for _, variable := range tc.env {
 				key, value, _ := strings.Cut(known.Replace(variable), "=")
