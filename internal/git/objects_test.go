@@ -17,26 +17,16 @@ import (
 
 	"github.com/polex-dev/polex/internal/git"
 	"github.com/polex-dev/polex/test/expect"
+	"github.com/polex-dev/polex/test/gitrepo"
 	"github.com/polex-dev/polex/test/must"
 )
-
-// instead makes git run a shell script in the place of commands that contain a text. In the script,
-// $REAL is the real Git.
-func instead(t *testing.T, of, script string) {
-	t.Helper()
-	real := must.Get(exec.LookPath("git"))(t)
-	bin := t.TempDir()
-	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
-	must.Do(t, os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755))
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-}
 
 // answering makes git cat-file write fixed answers to any request.
 func answering(t *testing.T, answers string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "answers")
 	must.Do(t, os.WriteFile(path, []byte(answers), 0o600))
-	instead(t, "cat-file", "cat '"+path+"'; exec cat >/dev/null")
+	gitrepo.Instead(t, "cat-file", "cat '"+path+"'; exec cat >/dev/null")
 }
 
 // TestGitThatLies: an answer of git cat-file is compared with the request, and the content with its hash.
@@ -98,7 +88,7 @@ func TestGitThatFails(t *testing.T) {
 			if tc.script == "none" {
 				t.Setenv("PATH", t.TempDir())
 			} else {
-				instead(t, tc.of, tc.script)
+				gitrepo.Instead(t, tc.of, tc.script)
 			}
 			if strings.Contains(tc.want, "within") {
 				t.Cleanup(git.AnswerWithin(time.Second))
@@ -109,7 +99,7 @@ func TestGitThatFails(t *testing.T) {
 	t.Run("once", func(t *testing.T) {
 		r := newRepository(t, kept)
 		first := filepath.Join(r.Dir, "first")
-		instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
+		gitrepo.Instead(t, "cat-file", `if ! [ -e '`+first+`' ]; then touch '`+first+`'; read line; exit 1; fi`)
 		opened := must.Get(git.Open(t.Context(), r.Dir))(t)
 		defer opened.Close()
 		hash := git.NewHash(r.Head())
@@ -142,7 +132,7 @@ func TestEndOfContextWhileReading(t *testing.T) {
 	hash := git.NewHash(r.Head())
 	reached := filepath.Join(t.TempDir(), "reached")
 	must.Do(r.TB, exec.Command("mkfifo", reached).Run())
-	instead(t, "cat-file", `read line; echo > '`+reached+`'; exec sleep 1000`)
+	gitrepo.Instead(t, "cat-file", `read line; echo > '`+reached+`'; exec sleep 1000`)
 	ctx, cancel := context.WithCancel(t.Context())
 	opened := must.Get(git.Open(ctx, r.Dir))(t)
 	defer opened.Close()
@@ -157,7 +147,7 @@ func TestEndOfContextWhileReading(t *testing.T) {
 // TestMessagesThatHide: a reference that Git cannot read is an error, however much Git says before it.
 func TestMessagesThatHide(t *testing.T) {
 	r := newRepository(t, map[string]string{"a": "1"})
-	instead(t, "for-each-ref", `printf '%09000d\nwarning: ignoring broken ref refs/tags/main\n' 0 >&2`)
+	gitrepo.Instead(t, "for-each-ref", `printf '%09000d\nwarning: ignoring broken ref refs/tags/main\n' 0 >&2`)
 	expect.Failure(resolve(r.Dir, "main"))(t)
 }
 

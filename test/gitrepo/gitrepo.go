@@ -106,3 +106,14 @@ func (r *Repository) Fsck() {
 		r.TB.Errorf("git fsck: %v\n%s", err, out)
 	}
 }
+
+// Instead makes git run a shell script in the place of commands that contain a text, until the end of the test. In
+// the script, $REAL is the real Git.
+func Instead(t *testing.T, of, script string) {
+	t.Helper()
+	real := must.Get(exec.LookPath("git"))(t)
+	bin := t.TempDir()
+	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
+	must.Do(t, os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755)) //nolint:gosec // a program
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
