@@ -25,13 +25,13 @@ import (
 
 // withoutEvidence signs with a set and omits its bundles.
 func withoutEvidence(s set) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		doc := parse(t, w.until(week))
-		message := must.Get(seal.Message(doc))(t)
-		made := w.sign(t, message, s)
-		made.Bundle, made.BundleV03 = nil, nil
-		return attach(t, doc, &seal.Seal{Message: message, Signatures: []seal.Signature{made}})
-	}
+	s.bare = true
+	return forged(s)
+}
+
+// human is the authority of a person of acme.
+func (w *world) human(name string) trust.AuthorityConfig {
+	return trust.AuthorityConfig{Name: name, Issuer: w.IssuerURL, Subject: name + "@acme.example"}
 }
 
 // person is a set of a person at the sandbox's issuer.
@@ -43,11 +43,7 @@ func person(mailbox string) set {
 func authorityVerdicts(w *world) []verdict {
 	const anna, ben = "anna@acme.example", "ben@acme.example"
 	two := func(c *trust.Config) {
-		c.Threshold = 2
-		c.Authorities = []trust.AuthorityConfig{
-			{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
-			{Name: "ben", Issuer: w.IssuerURL, Subject: ben},
-		}
+		c.Threshold, c.Authorities = 2, []trust.AuthorityConfig{w.human("anna"), w.human("ben")}
 	}
 	// Both authorities match everybody of acme: the second signer must be another one.
 	twoOfAcme := func(c *trust.Config) {
@@ -91,8 +87,7 @@ func authorityVerdicts(w *world) []verdict {
 			c.Authorities[1].Subject = ben
 		}},
 		{name: "none of two", want: verify.ReasonWrongIdentity, doc: forged(person("carl@evil.example"), person("dora@evil.example")), policy: two},
-		{name: "two of three", doc: forged(person(ben), person(anna)),
-			policy: both(two, and(2, trust.AuthorityConfig{Name: "carl", Issuer: w.IssuerURL, Subject: "carl@acme.example"}))},
+		{name: "two of three", doc: forged(person(ben), person(anna)), policy: both(two, and(2, w.human("carl")))},
 
 		{name: "a key and its log entry", doc: stated(0, keyed), policy: byKey(key, false)},
 		{name: "a key and cosign's bundle", doc: stated(0, set{key: key, keyed: true, onlyOld: true}), policy: byKey(key, false)},
@@ -114,9 +109,9 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "a key and an identity", doc: stated(0, set{}, keyed), policy: keyAndMerge},
 		{name: "a key and an identity, the identity missing", want: verify.ReasonTooFewAuthorities, doc: forged(keyed), policy: keyAndMerge},
 		{name: "a key's signature beside a certificate of its own for both", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
-			doc: selfSignedBy(key)},
+			doc: forged(set{key: key, selfSigned: asFulcio})},
 		{name: "the same beside a good one by the key", want: verify.ReasonUntrustedCertificate, policy: keyAndMerge,
-			doc: selfSignedBy(key, keyed)},
+			doc: forged(keyed, set{key: key, selfSigned: asFulcio})},
 		{name: "Fulcio certifies the policy's own key", want: verify.ReasonTooFewAuthorities, doc: forged(set{key: key}), policy: keyAndMerge},
 		{name: "one key under two names", differs: oneSigner, want: verify.ReasonTooFewAuthorities, doc: forged(keyed, keyed),
 			policy: and(2, ci, trust.AuthorityConfig{Name: "also ci", Key: ci.Key})},
@@ -218,14 +213,13 @@ func keyVerdicts(t *testing.T, w *world) []verdict {
 	key, other := newKey(t), newKey(t)
 	keyed, public := set{key: key, keyed: true}, publicPEM(key)
 	hsm, token := trust.AuthorityConfig{Name: "hsm", Key: public}, trust.AuthorityConfig{Name: "token", Key: publicPEM(other)}
-	anna := trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: annas}
-	ben := trust.AuthorityConfig{Name: "ben", Issuer: w.IssuerURL, Subject: bens}
+	anna, ben := w.human("anna"), w.human("ben")
 	by := func(s set) set { s.key = key; return s }
 	two := func(authorities ...trust.AuthorityConfig) func(*trust.Config) {
 		return both(onlyBy(authorities...), func(c *trust.Config) { c.Threshold = 2 })
 	}
 	twoOf := func(a, b trust.AuthorityConfig) func(*trust.Config) { return both(two(a, b), atMost("")) }
-	chain := chained(&protocommon.X509Certificate{RawBytes: w.selfIssue(t, nil)(key)})
+	chain := chained(&protocommon.X509Certificate{RawBytes: w.selfIssue(t, key, asFulcio)})
 
 	// An old signature with a newer certificate for the same key and a new log entry is valid no longer than before.
 	signed := by(lasting(w, annas, -2*time.Minute, 365*day))

@@ -95,12 +95,12 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 		{name: "a hint instead of the certificate", want: verify.ReasonUnknownKey, bundle: bend(aKey)},
 		{name: "a promise by nobody", want: verify.ReasonUnprovenLogEntry, bundle: bend(otherPromise)},
 		{name: "garbage that the log vouches for", set: set{signature: []byte("x")}, want: verify.ReasonBadSignature},
-		{name: "self-signed", set: set{certificate: w.selfIssue(t, nil)}, want: verify.ReasonUntrustedCertificate},
+		{name: "self-signed", set: set{selfSigned: asFulcio}, want: verify.ReasonUntrustedCertificate},
 
 		{name: "nobody who is named", want: verify.ReasonWrongIdentity, policy: func(c *trust.Config) { c.Authorities[0].Subject += "x" }},
 		{name: "two have to sign", want: verify.ReasonTooFewAuthorities, policy: func(c *trust.Config) {
 			c.Threshold = 2
-			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "second", Issuer: w.IssuerURL, Subject: "anna@acme.example"})
+			c.Authorities = append(c.Authorities, w.human("anna"))
 		}},
 		{name: "expired", after: 8 * day, want: verify.ReasonExpired},
 		{name: "a duration and no time", text: strings.Replace(text, "polex.dev/expires-at: ", "polex.dev/expires-in: 7d # ", 1), want: verify.ReasonNoExpiry},

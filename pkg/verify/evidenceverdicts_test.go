@@ -34,10 +34,8 @@ func evidenceVerdicts(w *world) []verdict {
 		{name: "honest, forger's control", doc: forged(set{})},
 		{name: "honest, twelve days late but unexpired", doc: statedless(30*day, set{}), after: 12 * day},
 
-		{name: "self-signed certificate", want: verify.ReasonUntrustedCertificate, doc: selfSignedBy(nil)},
-		{name: "self-signed, the subject as common name", want: verify.ReasonBadCertificate, doc: func(t *testing.T, w *world) *exception.Document {
-			return w.sealed(t, w.until(week), set{certificate: w.selfIssue(t, commonName)})
-		}},
+		{name: "self-signed certificate", want: verify.ReasonUntrustedCertificate, doc: forged(set{selfSigned: asFulcio})},
+		{name: "self-signed, the subject as common name", want: verify.ReasonBadCertificate, doc: forged(set{selfSigned: commonName})},
 		{name: "certificate of another authority", want: verify.ReasonUntrustedCertificate, doc: otherAuthority},
 		{name: "certificate for another purpose", want: verify.ReasonUntrustedCertificate, doc: forged(set{fulcio: func(f *sandbox.Forgery) {
 			f.Template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -92,7 +90,7 @@ func evidenceVerdicts(w *world) []verdict {
 		{name: "no certificate", want: verify.ReasonUnknownKey, doc: resealed(func(_ *testing.T, s *seal.Seal) { s.Signatures[0].Certificate = nil })},
 		{name: "a good set behind a broken one", differs: everySet, want: verify.ReasonBadSignature, doc: forged(set{signature: garbage}, set{})},
 		{name: "a broken set behind a good one", differs: everySet, want: verify.ReasonBadSignature, doc: forged(set{}, set{signature: garbage})},
-		{name: "a self-signed set behind a good one", differs: everySet, want: verify.ReasonUntrustedCertificate, doc: selfSignedBy(nil, set{})},
+		{name: "a self-signed set behind a good one", differs: everySet, want: verify.ReasonUntrustedCertificate, doc: forged(set{}, set{selfSigned: asFulcio})},
 		{name: "a stranger's good set behind a good one", doc: forged(set{}, set{fulcio: byStrangers})},
 
 		{name: "entry of the kind rekord", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{body: put("rekord", "kind")})},
@@ -103,25 +101,6 @@ func evidenceVerdicts(w *world) []verdict {
 		{name: "entry of version 2 with an empty spec", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.2","kind":"hashedrekord","spec":{"hashedRekordV002":{"data":{"algorithm":"SHA2_256"}}}}`)})},
 		{name: "entry that is no JSON", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte("kind: hashedrekord\n")})},
 		{name: "entry with a key twice", want: verify.ReasonUnsupportedLogEntry, doc: forged(set{rawBody: []byte(`{"apiVersion":"0.0.1","kind":"rekord","kind":"hashedrekord","spec":{}}`)})},
-	}
-}
-
-// selfIssue makes a self-signed certificate for a key.
-func (w *world) selfIssue(t testing.TB, bend func(*x509.Certificate)) func(*ecdsa.PrivateKey) []byte {
-	return func(key *ecdsa.PrivateKey) []byte {
-		template := w.forgery(t, key, nil).Template
-		template.SerialNumber = big.NewInt(1)
-		if bend != nil {
-			bend(template)
-		}
-		return must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
-	}
-}
-
-// selfSignedBy has a set with a self-signed certificate for a key, nil for a new one, behind others.
-func selfSignedBy(key *ecdsa.PrivateKey, before ...set) maker {
-	return func(t *testing.T, w *world) *exception.Document {
-		return w.sealed(t, w.until(week), append(before, set{key: key, certificate: w.selfIssue(t, nil)})...)
 	}
 }
 

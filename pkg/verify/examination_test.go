@@ -95,7 +95,7 @@ func TestManyGoroutines(t *testing.T) {
 		{stated(0, set{key: key, keyed: true})(t, w), ""},
 		{forged(set{keyed: true})(t, w), verify.ReasonUnknownKey},
 		{forged(set{}, set{signature: []byte("x")})(t, w), verify.ReasonBadSignature},
-		{selfSignedBy(nil)(t, w), verify.ReasonUntrustedCertificate},
+		{forged(set{selfSigned: asFulcio})(t, w), verify.ReasonUntrustedCertificate},
 		{onlyOld(func(*seal.RekorBundle) {})(t, w), ""},
 		{changed(change{at: []any{"metadata"}, key: "name", value: "x"}.apply)(t, w), verify.ReasonAltered},
 	}
@@ -404,7 +404,7 @@ func TestRememberedForItsTimeAlone(t *testing.T) {
 	same := func(at time.Time) *exception.Document {
 		return forged(set{key: key, at: at, certificate: func(*ecdsa.PrivateKey) []byte { return der }})(t, w)
 	}
-	selfMade, unlogged := selfSignedBy(key)(t, w), forged(set{key: key, fulcio: noSCT})(t, w)
+	selfMade, unlogged := forged(set{key: key, selfSigned: asFulcio})(t, w), forged(set{key: key, fulcio: noSCT})(t, w)
 	good := same(w.now)
 	ending := w.verifier(t, nil, window("certificateAuthorities", 0, "end", w.now.Add(time.Minute)))
 	for range 2 {

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"math/big"
 	"net/url"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,7 @@ type set struct {
 	key         *ecdsa.PrivateKey                  // nil: a new one
 	keyed       bool                               // no certificate
 	certificate func(key *ecdsa.PrivateKey) []byte // DER, instead of Fulcio's
+	selfSigned  func(*x509.Certificate)            // changes the template of a certificate that its own key signs
 	fulcio      func(*sandbox.Forgery)
 	identity    func(*certificate.Extensions)
 	signature   []byte              // instead of the right one
@@ -45,6 +47,7 @@ type set struct {
 	stamps      []time.Time // by the timestamp authority
 	onlyOld     bool
 	onlyV03     bool
+	bare        bool // without any bundle
 	v2          bool // logged by Rekor v2, which has no old form
 }
 
@@ -82,6 +85,8 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 	switch {
 	case s.certificate != nil:
 		out.Certificate = s.certificate(s.key)
+	case s.selfSigned != nil:
+		out.Certificate = w.selfIssue(t, s.key, s.selfSigned)
 	case !s.keyed:
 		f := w.forgery(t, s.key, s.identity)
 		if s.fulcio != nil {
@@ -92,6 +97,9 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 	digest := sha256.Sum256(message)
 	if out.Signature = s.signature; out.Signature == nil {
 		out.Signature = must.Get(ecdsa.SignASN1(rand.Reader, s.key, digest[:]))(t)
+	}
+	if s.bare {
+		return out
 	}
 	if s.v2 {
 		entries := []*protorekor.TransparencyLogEntry{w.logV2(t, s, digest[:], out)}
@@ -111,6 +119,17 @@ func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 	}
 	return out
 }
+
+// selfIssue makes a certificate for a key that the key itself signs.
+func (w *world) selfIssue(t testing.TB, key *ecdsa.PrivateKey, bend func(*x509.Certificate)) []byte {
+	t.Helper()
+	template := w.forgery(t, key, nil).Template
+	template.SerialNumber = big.NewInt(1)
+	bend(template)
+	return must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+}
+
+func asFulcio(*x509.Certificate) {}
 
 // finished adds the timestamps of the set to its bundle, and changes it.
 func (w *world) finished(t testing.TB, s set, pb *protobundle.Bundle) *protobundle.Bundle {
@@ -278,12 +297,11 @@ func marshal(t testing.TB, pb *protobundle.Bundle) []byte {
 }
 
 // packed returns base64(gzip(text)), as in the annotations.
-func packed(t testing.TB, text string) string {
-	t.Helper()
+func packed(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	must.Get(z.Write([]byte(text)))(t)
-	must.Do(t, z.Close())
+	orPanic(z.Write([]byte(text)))
+	orPanic(z, z.Close())
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 

@@ -52,7 +52,7 @@ func hostile(t testing.TB) map[string][]byte {
 		"hashes":       all(elliptic.P521(), set{onlyV03: true, v03: longHashes}),
 		"gzip":         packedTo(t, w),
 		// A false certificate with the name of a trusted signer.
-		"a false name": all(elliptic.P521(), set{certificate: w.selfIssue(t, nil)}),
+		"a false name": all(elliptic.P521(), set{selfSigned: asFulcio}),
 		// One signature, which is verified to explain who made it.
 		"one signature":  signed(large, 1, elliptic.P521(), once),
 		"its timestamps": signed(large, 1, elliptic.P521(), stamped),
@@ -117,9 +117,9 @@ func certifiedTimestamps(t testing.TB) func(*protobundle.Bundle) {
 
 // packedTo returns a document whose annotations unpack to the most bytes.
 func packedTo(t testing.TB, w *world) []byte {
-	bundle := packed(t, strings.Repeat("x", 250<<10))
+	bundle := packed(strings.Repeat("x", 250<<10))
 	doc := edited(t, w.honest, func(root object) {
-		annotations := object{"cosign.sigstore.dev/message": packed(t, strings.Repeat("x", 1<<20))}
+		annotations := object{"cosign.sigstore.dev/message": packed(strings.Repeat("x", 1<<20))}
 		for i := range seal.MaxSignatures {
 			suffix := map[bool]string{true: fmt.Sprintf("_%d", i)}[i > 0]
 			annotations["cosign.sigstore.dev/signature"+suffix] = "AAAA"
@@ -172,7 +172,7 @@ func TestClaims(t *testing.T) {
 	}
 	slow := orPanic(ecdsa.GenerateKey(elliptic.P521(), rand.Reader))
 	stamps := slices.Repeat([]time.Time{w.now}, 4)
-	garbage, falseName := []byte("x"), set{certificate: w.selfIssue(t, nil)}
+	garbage, falseName := []byte("x"), set{selfSigned: asFulcio}
 	for name, tc := range map[string]struct {
 		sets         []set
 		want, detail string
@@ -219,8 +219,7 @@ func limitVerdicts(w *world) []verdict {
 	lifetimes := func(rules ...trust.LifetimeConfig) func(*trust.Config) {
 		return func(c *trust.Config) { c.Lifetimes = rules }
 	}
-	glass := both(lifetimes(trust.LifetimeConfig{Authorities: []string{"break-glass"}, Max: "4h"}), onlyBy(
-		trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: anna},
+	glass := both(lifetimes(trust.LifetimeConfig{Authorities: []string{"break-glass"}, Max: "4h"}), onlyBy(w.human("anna"),
 		trust.AuthorityConfig{Name: "break-glass", Issuer: w.IssuerURL, Subject: ben}))
 	twoOf := both(glass, func(c *trust.Config) { c.Threshold = 2 })
 	grouped := both(glass, func(c *trust.Config) {

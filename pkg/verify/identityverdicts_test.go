@@ -165,14 +165,11 @@ func nameEncoded(identifier byte, name string) maker {
 // groupVerdicts are about groups. Each must be met.
 func groupVerdicts(w *world) []verdict {
 	const anna, ben, carl, dora = "anna@acme.example", "ben@acme.example", "carl@acme.example", "dora@acme.example"
-	named := func(name, mailbox string) trust.AuthorityConfig {
-		return trust.AuthorityConfig{Name: name, Issuer: w.IssuerURL, Subject: mailbox}
-	}
 	anybody := func(name string) trust.AuthorityConfig {
 		return trust.AuthorityConfig{Name: name, Issuer: w.IssuerURL, SubjectRegexp: `.*@acme.example`}
 	}
 	two := func(c *trust.Config) {
-		c.Authorities = []trust.AuthorityConfig{named("anna", anna), named("ben", ben), named("carl", carl), named("dora", dora)}
+		c.Authorities = []trust.AuthorityConfig{w.human("anna"), w.human("ben"), w.human("carl"), w.human("dora")}
 		c.Groups = []trust.GroupConfig{
 			{Name: "platform", Threshold: 1, Authorities: []string{"anna", "ben"}},
 			{Name: "security", Threshold: 1, Authorities: []string{"carl"}},
@@ -184,7 +181,7 @@ func groupVerdicts(w *world) []verdict {
 	}
 	// Everybody of acme matches either group, and anna also matches one alone.
 	overlapping := func(c *trust.Config) {
-		c.Authorities = []trust.AuthorityConfig{anybody("either"), anybody("or"), named("anna", anna)}
+		c.Authorities = []trust.AuthorityConfig{anybody("either"), anybody("or"), w.human("anna")}
 		c.Groups = []trust.GroupConfig{
 			{Name: "first", Threshold: 1, Authorities: []string{"either", "anna"}},
 			{Name: "second", Threshold: 1, Authorities: []string{"or"}},

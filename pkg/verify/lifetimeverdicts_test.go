@@ -120,7 +120,7 @@ func lifetimeVerdicts(w *world) []verdict {
 		{name: "longer, and no maximum", doc: lived("polex.dev/expires-at: " + at(900*day)), policy: atMost("")},
 		{name: "its first signature is too old", want: verify.ReasonLifetimeTooLong, policy: func(c *trust.Config) {
 			c.Threshold, c.MaxLifetime = 2, "6d23h59m"
-			c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "anna", Issuer: w.IssuerURL, Subject: "anna@acme.example"})
+			c.Authorities = append(c.Authorities, w.human("anna"))
 		}, doc: forged(set{fulcio: person("anna@acme.example").fulcio, at: w.now.Add(2 * time.Minute)}, set{})},
 		{name: "signed twice, too early first", want: verify.ReasonLifetimeTooLong, policy: atMost("7d"), doc: forged(early, set{})},
 		{name: "signed twice, too early last", want: verify.ReasonLifetimeTooLong, policy: atMost("7d"), doc: forged(set{}, early)},

@@ -76,7 +76,7 @@ func costlyVerdicts(t *testing.T, w *world) []verdict {
 	}
 	// A timestamp that anybody can make, beside a certificate that anybody can make.
 	junk := func(stamp []byte) set {
-		return set{onlyV03: true, certificate: w.selfIssue(t, nil), v03: func(b *protobundle.Bundle) { addStamp(b, stamp) }}
+		return set{onlyV03: true, selfSigned: asFulcio, v03: func(b *protobundle.Bundle) { addStamp(b, stamp) }}
 	}
 	nested := must.Get(asn1.Marshal(asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true}))(t)
 	for range 40 {
@@ -91,7 +91,7 @@ func costlyVerdicts(t *testing.T, w *world) []verdict {
 	}{
 		{"a checkpoint of Rekor 1 with two signatures", v1(signatures(2)), malformed, "the checkpoint has 2 signatures"},
 		{"a checkpoint of Rekor 1 with the most lines", v1(signatures(500)), malformed, "the checkpoint has more than"},
-		{"a checkpoint of Rekor 1 with two signatures, by a stranger", set{onlyV03: true, certificate: w.selfIssue(t, nil), v03: signatures(2)}, malformed, "the checkpoint has 2 signatures"},
+		{"a checkpoint of Rekor 1 with two signatures, by a stranger", set{onlyV03: true, selfSigned: asFulcio, v03: signatures(2)}, malformed, "the checkpoint has 2 signatures"},
 		{"a checkpoint of Rekor 2 with 16 signatures", v2(signatures(16)), "", ""},
 		{"a checkpoint of Rekor 2 with 17 signatures", v2(signatures(17)), malformed, "the checkpoint has 17 signatures"},
 		{"a checkpoint of Rekor 2 with 15 witnesses", v2(witnesses(15)), "", ""},
@@ -144,9 +144,9 @@ func costlyVerdicts(t *testing.T, w *world) []verdict {
 		{"a certificate with 60 extensions", extended(60-20, 1), "", ""},
 		{"a certificate with 70 extensions", extended(70, 1), certificate, "extensions, and the maximum is 64"},
 		{"a certificate with a long extension", extended(1, 17<<10), certificate, "the certificate is larger than 16 KiB"},
-		{"a certificate with many SCTs", set{certificate: w.selfIssue(t, func(template *x509.Certificate) {
+		{"a certificate with many SCTs", set{selfSigned: func(template *x509.Certificate) {
 			template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}, Value: make([]byte, 1025)})
-		})}, certificate, "bytes of SCTs"},
+		}}, certificate, "bytes of SCTs"},
 		{"a key of 65,536 bits", selfIssued(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 65_535, 1), E: 65537}), certificate, ""},
 
 		{"a time that nothing signs, and a timestamp of another", set{onlyV03: true, stamps: now,
