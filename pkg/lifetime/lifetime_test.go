@@ -21,7 +21,8 @@ func document(t *testing.T, group, annotations, spec string) *exception.Document
 
 func withMetadata(t *testing.T, group, metadata, spec string) *exception.Document {
 	t.Helper()
-	head := map[string]string{"old": "kyverno.io/v2\nkind: PolicyException", "new": "policies.kyverno.io/v1\nkind: PolicyException", "other": "v1\nkind: ConfigMap"}[group]
+	head := map[string]string{"old": "kyverno.io/v2\nkind: PolicyException",
+		"new": "policies.kyverno.io/v1\nkind: PolicyException", "other": "v1\nkind: ConfigMap"}[group]
 	return parsed(t, fmt.Sprintf("apiVersion: %s\nmetadata: {name: a, %s}\nspec: {%s}\n", head, metadata, spec))
 }
 

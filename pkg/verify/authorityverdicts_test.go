@@ -56,7 +56,7 @@ func authorityVerdicts(w *world) []verdict {
 		c.Threshold = 1
 		c.Authorities[1].Subject, c.Authorities[1].SubjectRegexp = "", `.*@acme.example`
 	})
-	key := someKey()
+	key := newKey()
 	keyed := set{key: key, keyed: true}
 	ci := trust.AuthorityConfig{Name: "ci", Key: publicPEM(key)}
 	unlimited := both(byKey(key, true), atMost(""))
@@ -103,7 +103,7 @@ func authorityVerdicts(w *world) []verdict {
 		{name: "a key that nobody knows and no log entry", want: verify.ReasonUnknownKey, doc: withoutEvidence(set{keyed: true}), policy: byKey(key, true)},
 		{name: "a key where an identity is asked for", want: verify.ReasonUnknownKey, doc: forged(set{keyed: true})},
 		{name: "an identity where a key is asked for", want: verify.ReasonWrongIdentity, doc: honest, policy: byKey(key, false)},
-		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfKey(keyed, someKey()), policy: byKey(key, false)},
+		{name: "the entry is about another key", want: verify.ReasonLogEntryMismatch, doc: entryOfKey(keyed, newKey()), policy: byKey(key, false)},
 		{name: "a key and a bundle with a chain", want: verify.ReasonMalformedSignature, policy: byKey(key, false),
 			doc: forged(set{key: key, keyed: true, onlyV03: true, v03: chained()})},
 		{name: "a key and an identity", doc: stated(0, set{}, keyed), policy: keyAndMerge},
@@ -155,7 +155,7 @@ func TestWhoSigned(t *testing.T) {
 // TestIdentityOf reads the identity in a certificate.
 func TestIdentityOf(t *testing.T) {
 	w := inWorld(t)
-	key := newKey(t)
+	key := newKey()
 	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, key, func(e *certificate.Extensions) {
 		*e = certificate.Extensions{Issuer: w.IssuerURL, BuildTrigger: "push"}
 	})))(t)
@@ -209,10 +209,12 @@ func reasonIn(t testing.TB, err error) string {
 
 // keyVerdicts are about signers with several keys, certificates and names. The corpus has none of them.
 func keyVerdicts(t *testing.T, w *world) []verdict {
+	const few, untimed, withdrawn = verify.ReasonTooFewAuthorities, verify.ReasonNoWitnessedTime, verify.ReasonWithdrawn
 	const annas, bens = "anna@acme.example", "ben@acme.example"
-	key, other := newKey(t), newKey(t)
+	key, other := newKey(), newKey()
 	keyed, public := set{key: key, keyed: true}, publicPEM(key)
-	hsm, token := trust.AuthorityConfig{Name: "hsm", Key: public}, trust.AuthorityConfig{Name: "token", Key: publicPEM(other)}
+	named := func(name, public string) trust.AuthorityConfig { return trust.AuthorityConfig{Name: name, Key: public} }
+	hsm, token := named("hsm", public), named("token", publicPEM(other))
 	anna, ben := w.human("anna"), w.human("ben")
 	by := func(s set) set { s.key = key; return s }
 	two := func(authorities ...trust.AuthorityConfig) func(*trust.Config) {
@@ -222,8 +224,8 @@ func keyVerdicts(t *testing.T, w *world) []verdict {
 	chain := chained(&protocommon.X509Certificate{RawBytes: w.selfIssue(t, key, asFulcio)})
 
 	// An old signature with a newer certificate for the same key and a new log entry is valid no longer than before.
-	signed := by(lasting(w, annas, -2*time.Minute, 365*day))
-	first := statedUntil(0, 60*day, signed)(t, w)
+	original := by(lasting(w, annas, -2*time.Minute, 365*day))
+	first := statedUntil(0, 60*day, original)(t, w)
 	renewed := func(from, to time.Duration, more ...set) maker {
 		s := by(lasting(w, annas, from, to))
 		s.signature, s.at = readSeal(t, first).Signatures[0].Signature, w.now.Add(29*day)
@@ -234,7 +236,7 @@ func keyVerdicts(t *testing.T, w *world) []verdict {
 		return verdict{name: name, want: want, doc: doc, policy: policy, after: 30 * day}
 	}
 	twoHours := renewed(29*day-time.Hour, 29*day+time.Hour)
-	withdrawn := revokedBefore("anna", w.now.Add(20*day))
+	late := revokedBefore("anna", w.now.Add(20*day))
 
 	// If the signing time of one authority is unknown, so is that of the document, in any order.
 	long := lasting(w, annas, -2*time.Minute, 60*day)
@@ -242,7 +244,7 @@ func keyVerdicts(t *testing.T, w *world) []verdict {
 	// A revoked signature of an authority is rejected, even if the document is beyond its limits and counts for another
 	// authority with the same key.
 	limit := func(longest string) func(*trust.Config) {
-		return both(atMost(""), onlyBy(trust.AuthorityConfig{Name: "a", Key: public}, trust.AuthorityConfig{Name: "b", Key: public}),
+		return both(atMost(""), onlyBy(named("a", public), named("b", public)),
 			revokedBefore("a", w.now.Add(day)),
 			func(c *trust.Config) {
 				c.Lifetimes = []trust.LifetimeConfig{{Authorities: []string{"a"}, Max: longest}}
@@ -255,29 +257,29 @@ func keyVerdicts(t *testing.T, w *world) []verdict {
 		return func(*testing.T, *world) *exception.Document { return doc }
 	}
 	return []verdict{
-		again("renewed: the first certificate, revoked", verify.ReasonWithdrawn, as(first), withdrawn),
-		again("renewed: a certificate", verify.ReasonBadLifetime, renewed(28*day, 393*day), withdrawn),
-		again("renewed: a certificate of two hours", verify.ReasonBadLifetime, twoHours, withdrawn),
-		again("renewed: a certificate of two years", verify.ReasonWithdrawn, renewed(-2*time.Minute, 700*day), withdrawn),
+		again("renewed: the first certificate, revoked", withdrawn, as(first), late),
+		again("renewed: a certificate", verify.ReasonBadLifetime, renewed(28*day, 393*day), late),
+		again("renewed: a certificate of two hours", verify.ReasonBadLifetime, twoHours, late),
+		again("renewed: a certificate of two years", withdrawn, renewed(-2*time.Minute, 700*day), late),
 		again("renewed: a certificate of two hours, without any rule", verify.ReasonBadLifetime, twoHours),
 		again("renewed: a certificate of two hours, and a stranger's of then", verify.ReasonBadLifetime,
 			renewed(29*day-time.Hour, 29*day+time.Hour, person("eve@example.com"))),
 		again("renewed: a certificate of two hours, beyond a lifetime", verify.ReasonBadLifetime, twoHours, atMost("40d")),
 
 		// One signature with two certificates for its key, or with the key itself, does not make two signers.
-		{name: "one key: a key and a certificate", want: verify.ReasonTooFewAuthorities, doc: forged(keyed, by(person(annas))), policy: twoOf(hsm, anna)},
-		{name: "one key: two certificates", want: verify.ReasonTooFewAuthorities, doc: forged(by(person(annas)), by(person(bens))), policy: twoOf(anna, ben)},
+		{name: "one key: a key and a certificate", want: few, doc: forged(keyed, by(person(annas))), policy: twoOf(hsm, anna)},
+		{name: "one key: two certificates", want: few, doc: forged(by(person(annas)), by(person(bens))), policy: twoOf(anna, ben)},
 		{name: "two keys: public ones", doc: forged(keyed, set{key: other, keyed: true}), policy: twoOf(hsm, token)},
 		{name: "two keys: of certificates", doc: forged(person(annas), person(bens)), policy: twoOf(anna, ben)},
 
-		{name: "unknown time: of the first signer", want: verify.ReasonNoWitnessedTime, doc: forged(long, person(bens)), policy: two(anna, ben)},
-		{name: "unknown time: of the last signer", want: verify.ReasonNoWitnessedTime, doc: forged(person(bens), long), policy: two(anna, ben)},
-		{name: "revoked within its limits", want: verify.ReasonWithdrawn, doc: stated(0, keyed), policy: limit("90d")},
-		{name: "revoked beyond its limits", want: verify.ReasonWithdrawn, doc: stated(0, keyed), policy: limit("1h")},
-		{name: "revoked: its certificate", want: verify.ReasonWithdrawn, doc: as(certified[0]), policy: fingerprint},
+		{name: "unknown time: of the first signer", want: untimed, doc: forged(long, person(bens)), policy: two(anna, ben)},
+		{name: "unknown time: of the last signer", want: untimed, doc: forged(person(bens), long), policy: two(anna, ben)},
+		{name: "revoked within its limits", want: withdrawn, doc: stated(0, keyed), policy: limit("90d")},
+		{name: "revoked beyond its limits", want: withdrawn, doc: stated(0, keyed), policy: limit("1h")},
+		{name: "revoked: its certificate", want: withdrawn, doc: as(certified[0]), policy: fingerprint},
 		{name: "revoked: another certificate for its key", doc: as(certified[1]), policy: fingerprint},
-		{name: "a chain of certificates beside a key", want: verify.ReasonMalformedSignature, detail: "holds a chain of certificates", policy: byKey(key, false),
-			doc: forged(set{key: key, keyed: true, onlyV03: true, v03: chain})},
+		{name: "a chain of certificates beside a key", want: verify.ReasonMalformedSignature, policy: byKey(key, false),
+			detail: "holds a chain of certificates", doc: forged(set{key: key, keyed: true, onlyV03: true, v03: chain})},
 	}
 }
 

@@ -33,7 +33,7 @@ func detachedVerdicts(t *testing.T, w *world) []detached {
 	text := w.until(week)
 	other := swapped(text, "vendor-*", "*")
 	asJSON := must.Get(json.Marshal(parse(t, text).Object()))(t)
-	key := newKey(t)
+	key := newKey()
 	keyed := func(withoutLog bool) func(*trust.Config) { return both(byKey(key, withoutLog), atMost("")) }
 	bend := func(edit func(*protobundle.Bundle)) func(*testing.T, []byte) []byte {
 		return func(t *testing.T, raw []byte) []byte { return bent(t, raw, edit) }

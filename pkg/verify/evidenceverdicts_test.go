@@ -28,7 +28,7 @@ import (
 
 // The numbers are those of the threat model.
 func evidenceVerdicts(w *world) []verdict {
-	garbage, bareKey := []byte("x"), someKey()
+	garbage, bareKey := []byte("x"), newKey()
 	return []verdict{
 		{name: "honest", doc: honest},
 		{name: "honest, forger's control", doc: forged(set{})},
@@ -107,7 +107,7 @@ func evidenceVerdicts(w *world) []verdict {
 // otherAuthority has a valid form, but its certificate authority is another one.
 func otherAuthority(t *testing.T, w *world) *exception.Document {
 	issue := func(key *ecdsa.PrivateKey) []byte {
-		caKey := newKey(t)
+		caKey := newKey()
 		ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fulcio intermediate", Organization: []string{"polex sandbox"}},
 			NotBefore: w.now.Add(-time.Hour), NotAfter: w.now.Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 		template := w.forgery(t, key, nil).Template
@@ -122,12 +122,12 @@ func signedByAnotherKey(t *testing.T, w *world) *exception.Document {
 	doc := parse(t, w.until(week))
 	message := must.Get(seal.Message(doc))(t)
 	digest := sha256.Sum256(message)
-	signature := must.Get(ecdsa.SignASN1(rand.Reader, newKey(t), digest[:]))(t)
+	signature := must.Get(ecdsa.SignASN1(rand.Reader, newKey(), digest[:]))(t)
 	return w.sealed(t, w.until(week), set{signature: signature})
 }
 
 func entryOfAnotherCertificate(t *testing.T, w *world) *exception.Document {
-	other := newKey(t)
+	other := newKey()
 	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, other, nil)))(t)
 	return w.sealed(t, w.until(week), set{body: put(pemContent(signerPEM(t, other, der)), "spec", "signature", "publicKey")})
 }
@@ -143,7 +143,7 @@ func entryOfKey(signer set, logged *ecdsa.PrivateKey) maker {
 // promisedByOther signs the inclusion promise with another key, with that key's id or with the log's id.
 func promisedByOther(ownName bool) maker {
 	return resealed(func(t *testing.T, s *seal.Seal) {
-		key := newKey(t)
+		key := newKey()
 		b := s.Signatures[0].Bundle
 		s.Signatures[0].BundleV03 = nil
 		if ownName {
@@ -252,7 +252,7 @@ func strayStamp(w *world) func(*protobundle.Bundle) {
 // TestCheckedEvidence compares the verified evidence in a result with the real evidence.
 func TestCheckedEvidence(t *testing.T) {
 	w := inWorld(t)
-	key := newKey(t)
+	key := newKey()
 	keyed := both(byKey(key, true), atMost(""))
 	for _, tc := range []struct {
 		name   string

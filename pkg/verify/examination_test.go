@@ -81,7 +81,7 @@ func TestNothingExamined(t *testing.T) {
 // TestManyGoroutines uses one Verifier from 64 goroutines, also for shared documents. Run it with go test -race.
 func TestManyGoroutines(t *testing.T) {
 	w := inWorld(t)
-	key := newKey(t)
+	key := newKey()
 	v := w.verifier(t, func(c *trust.Config) {
 		c.Authorities = append(c.Authorities, trust.AuthorityConfig{Name: "ci", Key: string(signerPEM(t, key, nil))},
 			trust.AuthorityConfig{Name: "people", Issuer: w.IssuerURL, SubjectRegexp: `\w+@acme\.example`})
@@ -398,7 +398,7 @@ func TestRememberedIsNobodysElse(t *testing.T) {
 func TestRememberedForItsTimeAlone(t *testing.T) {
 	w := inWorld(t)
 	v := w.verifier(t, nil, nil)
-	key := newKey(t)
+	key := newKey()
 	der := must.Get(w.ForgeCertificate(t.Context(), w.forgery(t, key, nil)))(t)
 	cert := must.Get(x509.ParseCertificate(der))(t)
 	same := func(at time.Time) *exception.Document {

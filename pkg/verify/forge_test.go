@@ -79,7 +79,7 @@ func (w *world) otherIssuer(e *certificate.Extensions) { e.Issuer = w.OtherIssue
 func (w *world) sign(t testing.TB, message []byte, s set) seal.Signature {
 	t.Helper()
 	if s.key == nil {
-		s.key = newKey(t)
+		s.key = newKey()
 	}
 	var out seal.Signature
 	switch {

@@ -232,7 +232,7 @@ func limitVerdicts(w *world) []verdict {
 		elsewhere.Name, elsewhere.Limits = "elsewhere", &trust.Selectors{Namespaces: []string{"exceptions"}}
 		return both(onlyBy(short, elsewhere), lifetimes(trust.LifetimeConfig{Authorities: []string{"short"}, Max: "4h"}))
 	}
-	key := someKey()
+	key := newKey()
 	keyed := set{key: key, keyed: true}
 	hsm := trust.AuthorityConfig{Key: publicPEM(key)}
 	byAnna := trust.AuthorityConfig{Issuer: w.IssuerURL, Subject: anna}

@@ -165,7 +165,7 @@ func statedUntil(signed, end time.Duration, sets ...set) maker {
 // for an old signature, without the older evidence.
 func signingTimeVerdicts(w *world) []verdict {
 	const anna = "anna@acme.example"
-	key := someKey()
+	key := newKey()
 	authority := func(a trust.AuthorityConfig, more ...func(*trust.Config)) func(*trust.Config) {
 		return both(append([]func(*trust.Config){onlyBy(a)}, more...)...)
 	}

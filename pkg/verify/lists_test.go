@@ -120,7 +120,7 @@ func costlyVerdicts(t *testing.T, w *world) []verdict {
 		}), evidence, "2 signers"},
 		{"a timestamp with five certificates", stamped(func(t testing.TB, signed *der) {
 			for range 5 {
-				signed.addCertificate(t, newKey(t).Public())
+				signed.addCertificate(t, newKey().Public())
 			}
 		}), evidence, "certificates, and expected are one signer and at most 4"},
 		{"a timestamp with a certificate of a huge key", stamped(func(t testing.TB, signed *der) {
@@ -147,7 +147,8 @@ func costlyVerdicts(t *testing.T, w *world) []verdict {
 		{"a certificate with many SCTs", set{selfSigned: func(template *x509.Certificate) {
 			template.ExtraExtensions = append(template.ExtraExtensions, pkix.Extension{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}, Value: make([]byte, 1025)})
 		}}, certificate, "bytes of SCTs"},
-		{"a key of 65,536 bits", selfIssued(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 65_535, 1), E: 65537}), certificate, ""},
+		{"a key of 65,536 bits", selfIssued(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 65_535, 1), E: 65537}),
+			certificate, ""},
 
 		{"a time that nothing signs, and a timestamp of another", set{onlyV03: true, stamps: now,
 			v03: func(b *protobundle.Bundle) { entry(b).InclusionPromise = nil }}, verify.ReasonNoWitnessedTime, ""},
@@ -157,13 +158,17 @@ func costlyVerdicts(t *testing.T, w *world) []verdict {
 	stampedV2 := func(stamps ...time.Time) set { return set{v2: true, stamps: stamps} }
 	return append(out,
 		verdict{name: "eight signatures", doc: forged(make([]set, 8)...)},
-		verdict{name: "two signatures with four timestamps each", doc: forged(stampedV2(four...), stampedV2(four...)), after: time.Minute},
+		verdict{name: "two signatures with four timestamps each", after: time.Minute,
+			doc: forged(stampedV2(four...), stampedV2(four...))},
 		verdict{name: "two signatures with four timestamps each, and a third with one", want: evidence, after: time.Minute,
 			doc: forged(stampedV2(four...), stampedV2(four...), stampedV2(w.now))},
-		verdict{name: "a timestamp after the certificate, first", want: verify.ReasonCertificateNotValid, after: time.Hour, doc: forged(stampedV2(after, early))},
-		verdict{name: "a timestamp after the certificate, last", want: verify.ReasonCertificateNotValid, after: time.Hour, doc: forged(stampedV2(early, after))},
+		verdict{name: "a timestamp after the certificate, first", want: verify.ReasonCertificateNotValid, after: time.Hour,
+			doc: forged(stampedV2(after, early))},
+		verdict{name: "a timestamp after the certificate, last", want: verify.ReasonCertificateNotValid, after: time.Hour,
+			doc: forged(stampedV2(early, after))},
 		// The early look accepts a certificate whose authority ends before it.
-		verdict{name: "an authority that ends soon", doc: forged(set{}, set{}), root: window("certificateAuthorities", 0, "end", w.now.Add(time.Minute))},
+		verdict{name: "an authority that ends soon", doc: forged(set{}, set{}),
+			root: window("certificateAuthorities", 0, "end", w.now.Add(time.Minute))},
 		// Also where no log verified the checkpoint before.
 		verdict{name: "a checkpoint without its lines", want: verify.ReasonUnprovenLogEntry, root: without("tlogs"),
 			doc: forged(set{v2: true, stamps: now, v03: func(b *protobundle.Bundle) {
@@ -219,7 +224,7 @@ func editedTimestamp(t testing.TB, stamp []byte, edit func(t testing.TB, signed 
 // addCertificate adds a certificate to SignedData (RFC 5652, 5.1).
 func (n *der) addCertificate(t testing.TB, key any) {
 	t.Helper()
-	issuer := newKey(t)
+	issuer := newKey()
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "x"}, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0)}
 	raw := must.Get(x509.CreateCertificate(rand.Reader, template, template, key, issuer))(t)
 	if _, is := key.(*ecdsa.PublicKey); !is && len(raw) > 12<<10 {

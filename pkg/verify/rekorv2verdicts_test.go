@@ -38,7 +38,7 @@ func rekorV2Verdicts(w *world) []verdict {
 		return forged(s)
 	}
 	stamped := func(bend func(*protobundle.Bundle)) maker { return v2(set{stamps: now, v03: bend}) }
-	key := someKey()
+	key := newKey()
 	der := orPanic(x509.MarshalPKIXPublicKey(key.Public()))
 	keyed := byKey(key, false)
 	return []verdict{

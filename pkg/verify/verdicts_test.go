@@ -294,7 +294,7 @@ func valid(w *world, from, to time.Duration) func(*sandbox.Forgery) {
 	return func(f *sandbox.Forgery) { f.Template.NotBefore, f.Template.NotAfter = w.now.Add(from), w.now.Add(to) }
 }
 
-func someKey() *ecdsa.PrivateKey { return orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }
+func newKey() *ecdsa.PrivateKey { return orPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) }
 
 func publicPEM(key *ecdsa.PrivateKey) string {
 	return string(orPanic(cryptoutils.MarshalPublicKeyToPEM(key.Public())))

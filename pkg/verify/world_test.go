@@ -2,9 +2,6 @@ package verify_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -202,9 +199,4 @@ func edited(t testing.TB, doc *exception.Document, edit func(root object)) *exce
 func parse(t testing.TB, yaml string) *exception.Document {
 	t.Helper()
 	return must.Get(exception.Parse([]byte(yaml), "test.yaml"))(t)
-}
-
-func newKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
