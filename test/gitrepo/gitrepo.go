@@ -111,9 +111,9 @@ func (r *Repository) Fsck() {
 // the script, $REAL is the real Git.
 func Instead(t *testing.T, of, script string) {
 	t.Helper()
-	real := must.Get(exec.LookPath("git"))(t)
+	git := must.Get(exec.LookPath("git"))(t)
 	bin := t.TempDir()
-	text := "#!/bin/sh\nREAL='" + real + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
+	text := "#!/bin/sh\nREAL='" + git + "'\ncase \"$*\" in *" + of + "*) " + script + ";; esac\nexec \"$REAL\" \"$@\"\n"
 	must.Do(t, os.WriteFile(filepath.Join(bin, "git"), []byte(text), 0o755)) //nolint:gosec // a program
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
