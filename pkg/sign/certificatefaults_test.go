@@ -8,7 +8,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -23,34 +22,37 @@ import (
 	"github.com/polex-dev/polex/test/must"
 )
 
+// requestFault is a permanent fault of a server that answers one request.
+type requestFault struct {
+	name    string
+	fault   fault
+	asked   int // the default is 1
+	patient time.Duration
+	want    string
+}
+
 // A permanent fault of Fulcio stops the batch before anything is logged.
 func TestCertificateFaults(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		fault   fault
-		asked   int
-		patient time.Duration
-		want    string
-	}{
+	for _, tc := range []requestFault{
 		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, `{"message":"down for maintenance"}`), asked: 4,
 			want: `it returned 503: {"message":"down for maintenance"} (asked 4 times)`},
 		{name: "429 for good", fault: answer(http.StatusTooManyRequests, "slow down"), asked: 4, want: "it returned 429: slow down (asked 4 times)"},
-		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "slow down", "Retry-After", "3600"), asked: 1,
+		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "slow down", "Retry-After", "3600"),
 			want: "it returned 429: slow down (and requests no retry for 1h0m0s)"},
-		{name: "403", fault: answer(http.StatusForbidden, "no"), asked: 1, want: "Fulcio returned 403: no"},
-		{name: "404", fault: answer(http.StatusNotFound, "page not found"), asked: 1, want: "Fulcio returned 404"},
-		{name: "a way to somebody else", fault: answer(http.StatusTemporaryRedirect, "", "Location", "/elsewhere"), asked: 1,
+		{name: "403", fault: answer(http.StatusForbidden, "no"), want: "Fulcio returned 403: no"},
+		{name: "404", fault: answer(http.StatusNotFound, "page not found"), want: "Fulcio returned 404"},
+		{name: "a way to somebody else", fault: answer(http.StatusTemporaryRedirect, "", "Location", "/elsewhere"),
 			want: "it returned 307; redirects are not followed"},
-		{name: "a page", fault: answer(http.StatusOK, "<html>sign in to the proxy</html>"), asked: 1, want: "invalid character '<'"},
-		{name: "empty", fault: answer(http.StatusOK, ""), asked: 1, want: "unexpected end of JSON"},
-		{name: "null", fault: answer(http.StatusOK, "null"), asked: 1, want: "no certificates"},
-		{name: "no certificate", fault: answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":[]}}}`), asked: 1, want: "no certificates"},
-		{name: "not a certificate", fault: answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":["x"]}}}`), asked: 1, want: "unable to parse"},
-		{name: "too big", fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},
+		{name: "a page", fault: answer(http.StatusOK, "<html>sign in to the proxy</html>"), want: "invalid character '<'"},
+		{name: "empty", fault: answer(http.StatusOK, ""), want: "unexpected end of JSON"},
+		{name: "null", fault: answer(http.StatusOK, "null"), want: "no certificates"},
+		{name: "no certificate", fault: answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":[]}}}`), want: "no certificates"},
+		{name: "not a certificate", fault: answer(http.StatusOK, `{"signedCertificateEmbeddedSct":{"chain":{"certificates":["x"]}}}`), want: "unable to parse"},
+		{name: "too big", fault: tooBig, want: "its answer is larger than 1024 KiB"},
 		{name: "cut off", fault: cut, asked: 4, want: "unexpected EOF (asked 4 times)"},
 		{name: "hung up", fault: hangUp, asked: 4, want: "EOF (asked 4 times)"},
 		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
-		{name: "for somebody else's key", fault: forAnotherKey, asked: 1, want: "it is for another key than the one that was sent"},
+		{name: "for somebody else's key", fault: forAnotherKey, want: "it is for another key than the one that was sent"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, f *fixture) {
@@ -61,8 +63,8 @@ func TestCertificateFaults(t *testing.T) {
 				config.Timing.Answer = tc.patient
 				s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
 				expect.Failure(s, err)(t, tc.want, "certificate from "+f.FulcioURL)
-				expect.Is(t, "requests", tc.asked, f.wire.count(certificateRequest)-before)
-				expect.Is(t, "waits", tc.asked-1, len(f.rest.taken()))
+				expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(certificateRequest)-before)
+				expect.Is(t, "waits", max(tc.asked, 1)-1, len(f.rest.taken()))
 			})
 		})
 	}
@@ -120,27 +122,36 @@ func forAnotherKey(t *testing.T, f *fixture) hook {
 	theirs := &recorder{concerned: at(sandbox.ServerFulcio)}
 	f.wire.meddle(theirs.hook)
 	f.keyless(t, f.config())
-	f.wire.mu.Lock()
-	f.wire.seen = nil
-	f.wire.mu.Unlock()
+	f.wire.forget()
 	return theirs.replay
+}
+
+// certified is an answer of Fulcio.
+type certified struct {
+	Embedded struct {
+		Chain struct {
+			Certificates []string `json:"certificates"`
+		} `json:"chain"`
+	} `json:"signedCertificateEmbeddedSct"`
+}
+
+// forge answers with a certificate by an authority.
+func forge(t *testing.T, by *sandbox.Sandbox, w http.ResponseWriter, forgery sandbox.Forgery) {
+	der, err := by.ForgeCertificate(t.Context(), forgery)
+	expect.NoError(t, err)
+	var answer certified
+	answer.Embedded.Chain.Certificates = []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // forged makes an authority certify the requested key, for the identity of the real certificate, which edit may change.
 func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hook {
 	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
-		heard := httptest.NewRecorder()
-		next.ServeHTTP(heard, r)
-		type chained struct {
-			Chain struct {
-				Certificates []string `json:"certificates"`
-			} `json:"chain"`
-		}
-		var said struct {
-			Embedded chained `json:"signedCertificateEmbeddedSct"`
-		}
-		if err := json.Unmarshal(heard.Body.Bytes(), &said); err != nil || len(said.Embedded.Chain.Certificates) == 0 {
-			t.Errorf("the true answer: %v: %s", err, heard.Body)
+		var said certified
+		answer := heard(next, r)
+		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil || len(said.Embedded.Chain.Certificates) == 0 {
+			t.Errorf("the true answer: %v: %s", err, answer.Body)
 			return
 		}
 		block, _ := pem.Decode([]byte(said.Embedded.Chain.Certificates[0]))
@@ -157,15 +168,13 @@ func forged(t *testing.T, by *sandbox.Sandbox, edit func(*x509.Certificate)) hoo
 			}
 		}
 		edit(template)
-		der, err := by.ForgeCertificate(r.Context(), sandbox.Forgery{Template: template, PublicKey: true.PublicKey})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		said.Embedded.Chain.Certificates = []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(said)
+		forge(t, by, w, sandbox.Forgery{Template: template, PublicKey: true.PublicKey})
 	}
+}
+
+// issuedBy is Fulcio's extension with the issuer of the token.
+func issuedBy(issuer string) []pkix.Extension {
+	return []pkix.Extension{{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(issuer)}}
 }
 
 // A certificate for the right key and another identity is rejected, although an authority of the
@@ -181,10 +190,8 @@ func TestCertificateForAnotherIdentity(t *testing.T) {
 			c.URIs = []*url.URL{{Scheme: "https", Host: "github.com", Path: "/mallory/fork/.github/workflows/merge.yaml@refs/heads/main"}}
 		}, `it is for "https://github.com/mallory/fork/.github/workflows/merge.yaml@refs/heads/main", and the token for the workflow "acme/exceptions/`},
 		{"a person", func(c *x509.Certificate) { c.URIs, c.EmailAddresses = nil, []string{"mallory@example.com"} }, `it is for "mallory@example.com", and the token`},
-		{"another issuer", func(c *x509.Certificate) {
-			c.ExtraExtensions = c.ExtraExtensions[:0]
-			c.ExtraExtensions = append(c.ExtraExtensions, pkix.Extension{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte("https://issuer.example.com")})
-		}, `it is for an identity of "https://issuer.example.com", and the token is of "http://`},
+		{"another issuer", func(c *x509.Certificate) { c.ExtraExtensions = issuedBy("https://issuer.example.com") },
+			`it is for an identity of "https://issuer.example.com", and the token is of "http://`},
 		{"nobody", func(c *x509.Certificate) { c.URIs = nil }, "it has no subject alternative name"},
 		{"two names", func(c *x509.Certificate) { c.EmailAddresses = []string{"mallory@example.com"} }, "it has 2 subject alternative names"},
 		{"itself", func(*x509.Certificate) {}, ""},
@@ -217,17 +224,11 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 				var asked struct {
 					PublicKeyRequest struct{ PublicKey struct{ Content string } }
 				}
-				if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
 				key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(asked.PublicKeyRequest.PublicKey.Content))
 				expect.NoError(t, err)
-				der, err := f.ForgeCertificate(r.Context(), sandbox.Forgery{PublicKey: key, Template: &x509.Certificate{
-					NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Minute), EmailAddresses: []string{tc.email},
-					ExtraExtensions: []pkix.Extension{{Id: []int{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(tc.issuer)}}}})
-				expect.NoError(t, err)
-				_ = json.NewEncoder(w).Encode(map[string]any{"signedCertificateEmbeddedSct": map[string]any{"chain": map[string]any{
-					"certificates": []string{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}}}})
+				forge(t, f.Sandbox, w, sandbox.Forgery{PublicKey: key, Template: &x509.Certificate{EmailAddresses: []string{tc.email},
+					NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Minute), ExtraExtensions: issuedBy(tc.issuer)}})
 			}))
 			claims := must.Get(json.Marshal(map[string]any{
 				"iss": issuer, "sub": "alice", "email": "alice@example.com", "email_verified": true,
@@ -264,21 +265,15 @@ func asActions(t *testing.T, address, bearer string) {
 
 // A fault of the token endpoint is reported as such, and its answer is not used as a token.
 func TestTokenFaults(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		fault   fault
-		asked   int
-		patient time.Duration
-		want    string // "" for a token
-	}{
+	for _, tc := range []requestFault{
 		{name: "503 for good", fault: answer(http.StatusServiceUnavailable, "unavailable"), asked: 4, want: "it returned 503: unavailable (asked 4 times)"},
 		{name: "503 that looks like a token", fault: answer(http.StatusServiceUnavailable, `{"value":"a.b.c"}`), asked: 4, want: "it returned 503"},
-		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), asked: 1, want: "requests no retry for 1h0m0s"},
-		{name: "403", fault: answer(http.StatusForbidden, `{"message":"no id-token permission"}`), asked: 1, want: "no id-token permission"},
-		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), asked: 1, want: "redirects are not followed"},
-		{name: "a page", fault: answer(http.StatusOK, "<html>sign in"), asked: 1, want: "its answer holds no token"},
-		{name: "nothing", fault: answer(http.StatusOK, "{}"), asked: 1, want: "its answer holds no token"},
-		{name: "too big", fault: tooBig, asked: 1, want: "its answer is larger than 1024 KiB"},
+		{name: "429 for an hour", fault: answer(http.StatusTooManyRequests, "", "Retry-After", "3600"), want: "requests no retry for 1h0m0s"},
+		{name: "403", fault: answer(http.StatusForbidden, `{"message":"no id-token permission"}`), want: "no id-token permission"},
+		{name: "a way to somebody else", fault: answer(http.StatusFound, "", "Location", "/elsewhere"), want: "redirects are not followed"},
+		{name: "a page", fault: answer(http.StatusOK, "<html>sign in"), want: "its answer holds no token"},
+		{name: "nothing", fault: answer(http.StatusOK, "{}"), want: "its answer holds no token"},
+		{name: "too big", fault: tooBig, want: "its answer is larger than 1024 KiB"},
 		{name: "cut off", fault: cut, asked: 4, want: "unexpected EOF (asked 4 times)"},
 		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
 	} {
@@ -291,7 +286,7 @@ func TestTokenFaults(t *testing.T) {
 				expect.That(t, err == nil || !strings.Contains(err.Error(), f.TokenRequestToken),
 					"the error repeats the bearer")
 				expect.Is(t, "ErrNoToken", false, errors.Is(err, sign.ErrNoToken)) // an endpoint that fails is one
-				expect.Is(t, "requests", tc.asked, f.wire.count(tokenRequest))
+				expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(tokenRequest))
 			})
 		})
 	}

@@ -99,12 +99,14 @@ func TestKeylessFulcioRefuses(t *testing.T) {
 	}
 }
 
-func TestKeylessFulcioUnreachable(t *testing.T) {
+func TestUnreachable(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	f := shared(t)
 	s, err := sign.Keyless(t.Context(), f.config(), gone.URL, f.token(t, sandbox.Identity{}), time.Now())
 	expect.Failure(s, err)(t, "certificate from "+gone.URL, "refused")
+	s = f.keyless(t, sign.Config{RekorURL: gone.URL, Root: f.root})
+	refused(s.Seal(t.Context(), batch(t, 2), time.Now()))(t, "", "log "+gone.URL, "refused")
 }
 
 // The caller can cancel while a server does not answer.
@@ -120,12 +122,6 @@ func TestKeylessCancelled(t *testing.T) {
 	config.Timing.Answer = time.Hour // must not end the request
 	s, err := sign.Keyless(ctx, config, f.FulcioURL, token, time.Now())
 	expect.That(t, s == nil && errors.Is(err, context.Canceled), "Keyless: %v, %v, want context.Canceled", s, err)
-}
-
-func TestSignerNeedsRoot(t *testing.T) {
-	f := shared(t)
-	config, token := sign.Config{RekorURL: f.RekorURL}, f.token(t, sandbox.Identity{})
-	expect.Failure(sign.Keyless(t.Context(), config, f.FulcioURL, token, time.Now()))(t, "no trusted root")
 }
 
 // visitor is a person who reads the prompt and opens the page in it.
@@ -196,22 +192,28 @@ func generated(t *testing.T) *cosign.KeysBytes {
 func TestWithKey(t *testing.T) {
 	f := shared(t)
 	rsaKey := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
-	for name, keys := range map[string]*cosign.KeysBytes{"as cosign generates it": generated(t), "RSA": encrypted(t, rsaKey)} {
+	promise := []string{"public-key", "signed-entry-timestamp", "inclusion-proof"}
+	for name, tc := range map[string]struct {
+		config  sign.Config
+		keys    *cosign.KeysBytes
+		checked []string
+	}{
+		"as cosign generates it": {f.config(), generated(t), promise},
+		"RSA":                    {f.config(), encrypted(t, rsaKey), promise},
+		"Rekor v2":               {f.configV2(), generated(t), []string{"public-key", "timestamp", "inclusion-proof"}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			s := must.Get(sign.WithKey(f.config(), keys.PrivateBytes, []byte(keyPassword)))(t)
+			s := must.Get(sign.WithKey(tc.config, tc.keys.PrivateBytes, []byte(keyPassword)))(t)
 			expect.Is(t, "the subject of a key", "", s.Identity().Subject)
 			sealed := must.Get(s.Seal(t.Context(), batch(t, 10), time.Now()))(t)
-			for _, opened := range mustVerify(t, f.ofKey(t, keys.PublicBytes), sealed) {
-				if got := opened.Signatures()[0]; got.Authority != "team" || got.WitnessedAt.IsZero() {
-					t.Errorf("evidence %+v, want the key's, witnessed", got)
-				}
+			for _, opened := range mustVerify(t, f.ofKey(t, tc.keys.PublicBytes), sealed) {
+				got := opened.Signatures()[0]
+				expect.Equal(t, "evidence", tc.checked, got.Checked)
+				expect.That(t, got.Authority == "team" && !got.WitnessedAt.IsZero(), "evidence %+v, want the key's, witnessed", got)
 			}
 			// The key is not the workflow.
-			v := must.Get(verify.New(f.policy(t)))(t)
-			var rejected *verify.Rejected
-			if _, err := v.Verify(sealed[0], time.Now()); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonUnknownKey {
-				t.Errorf("verify as the workflow: %v, want %s", err, verify.ReasonUnknownKey)
-			}
+			_, err := must.Get(verify.New(f.policy(t)))(t).Verify(sealed[0], time.Now())
+			refused(nil, err)(t, verify.ReasonUnknownKey)
 		})
 	}
 }
@@ -305,9 +307,7 @@ func TestCertificateEndsHalfWay(t *testing.T) {
 		{"before it began", certificate.NotBefore.Add(-time.Second), verify.ReasonCertificateNotValid},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f.wire.mu.Lock()
-			f.wire.seen = nil
-			f.wire.mu.Unlock()
+			f.wire.forget()
 			late := func(server string, r *http.Request) bool {
 				return isUpload(server, r) && f.wire.count(uploadRequest) >= after
 			}

@@ -2,10 +2,17 @@ package sign_test
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +56,13 @@ func (w *wire) meddle(h hook) {
 	w.hook = h
 }
 
+// forget makes the count begin anew.
+func (w *wire) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen = nil
+}
+
 // count returns the number of requests with a prefix.
 func (w *wire) count(prefix string) int {
 	w.mu.Lock()
@@ -70,6 +84,10 @@ const (
 
 func isUpload(server string, r *http.Request) bool {
 	return server == sandbox.ServerRekor && r.Method == http.MethodPost && r.URL.Path == "/api/v1/log/entries"
+}
+
+func isPost(server string) func(string, *http.Request) bool {
+	return func(asked string, r *http.Request) bool { return asked == server && r.Method == http.MethodPost }
 }
 
 // fixture is a Sigstore with its wire and its root: a sandbox, or the one of [everywhere].
@@ -159,4 +177,173 @@ func mustVerify(tb testing.TB, policy *trust.Policy, docs []*exception.Document)
 		opened[i] = must.Get(v.Verify(doc, time.Now()))(tb)
 	}
 	return opened
+}
+
+// undisturbed is one sandbox for the tests that do not change its answers.
+var undisturbed *fixture
+
+func shared(testing.TB) *fixture { return undisturbed }
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "polex-sign-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	undisturbed = &fixture{wire: &wire{}, rest: &rest{}}
+	undisturbed.Sandbox, err = sandbox.Start(context.Background(), sandbox.Options{Dir: dir, Intercept: undisturbed.wire.intercept})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer undisturbed.Close()
+	if undisturbed.root, err = trust.LoadRoot(undisturbed.TrustedRootPath); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// fault is a fault of a server.
+type fault func(*testing.T, *fixture) hook
+
+// answer is a server with the same answer to every request. Headers are names and values in turns.
+func answer(status int, body string, headers ...string) fault {
+	return func(*testing.T, *fixture) hook {
+		return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for i := 0; i+1 < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+}
+
+// tooBig is an answer beyond every limit, with a status of success.
+func tooBig(t *testing.T, f *fixture) hook {
+	return answer(http.StatusCreated, strings.Repeat(" ", 1<<20)+"{}")(t, f)
+}
+
+// heard returns the real answer.
+func heard(next http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	next.ServeHTTP(answer, r)
+	return answer
+}
+
+// repeat sends a recorded answer with another body.
+func repeat(w http.ResponseWriter, answer *httptest.ResponseRecorder, body []byte) {
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(body)
+}
+
+// cut sends the first half of the real answer.
+func cut(*testing.T, *fixture) hook {
+	return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		true := heard(next, r)
+		true.Header().Set("Content-Length", "100000") // more than it sends
+		repeat(w, true, true.Body.Bytes()[:true.Body.Len()/2])
+	}
+}
+
+// hangUp closes the connection without an answer, before doing anything.
+func hangUp(t *testing.T, _ *fixture) hook {
+	return func(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
+		connection, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Errorf("hijack: %v", err)
+			return
+		}
+		_ = connection.Close()
+	}
+}
+
+// lost processes the request, and closes the connection without an answer.
+func lost(t *testing.T, f *fixture) hook {
+	quit := hangUp(t, f)
+	return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(httptest.NewRecorder(), r)
+		quit(server, next, w, r)
+	}
+}
+
+// mute never answers.
+func mute(*testing.T, *fixture) hook {
+	return func(_ string, _ http.Handler, _ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // then the server notices that the client closes the connection
+		<-r.Context().Done()
+	}
+}
+
+// rewrite changes the real answer.
+func rewrite(edit func(body []byte) []byte) fault {
+	return func(*testing.T, *fixture) hook {
+		return func(_ string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+			true := heard(next, r)
+			true.Header().Del("Content-Length")
+			repeat(w, true, edit(true.Body.Bytes()))
+		}
+	}
+}
+
+// only is a fault for the requests that meet a condition.
+func only(concerned func(server string, r *http.Request) bool, h hook) hook {
+	return func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+		if concerned(server, r) {
+			h(server, next, w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+func at(server string) func(string, *http.Request) bool {
+	return func(asked string, _ *http.Request) bool { return asked == server }
+}
+
+// firstOf matches only the first request that meets a condition.
+func firstOf(concerned func(server string, r *http.Request) bool) func(string, *http.Request) bool {
+	var met atomic.Bool
+	return func(server string, r *http.Request) bool {
+		return concerned(server, r) && met.CompareAndSwap(false, true)
+	}
+}
+
+// recorder keeps the last answer to a request that meets a condition.
+type recorder struct {
+	concerned func(server string, r *http.Request) bool
+
+	mu     sync.Mutex
+	answer *httptest.ResponseRecorder
+}
+
+func (c *recorder) hook(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if !c.concerned(server, r) {
+		next.ServeHTTP(w, r)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answer = heard(next, r)
+	c.replay(server, next, w, r)
+}
+
+func (c *recorder) replay(_ string, _ http.Handler, w http.ResponseWriter, _ *http.Request) {
+	repeat(w, c.answer, c.answer.Body.Bytes())
+}
+
+// flip changes one bit of base64 data.
+func flip(text string) string {
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(raw) == 0 {
+		return strings.ToUpper(text)
+	}
+	raw[len(raw)/2] ^= 1
+	return base64.StdEncoding.EncodeToString(raw)
 }
