@@ -61,19 +61,13 @@ var noLocate = cmpopts.IgnoreFields(trust.Config{}, "Locate")
 func TestLocated(t *testing.T) {
 	const ci = "  authorities:\n    - {name: ci, issuer: https://a.example, subject: a@b.example}\n"
 	for text, want := range map[string]string{
-		"  kinds: [policy/x]\n":                            `.polex.yaml:4:3: kind "policy/x"`,
-		"  maxLifetime: \"30\"\n":                          `.polex.yaml:4:3: maxLifetime: "30"`,
-		"  lifetimes: [{max: 1d}]\n":                       `.polex.yaml:4:15: lifetimes 1: it applies`,
-		"  expiryKeys: [polex.dev/a]\n":                    `.polex.yaml:4:3: expiryKeys: "polex.dev/a"`,
-		"  grandfathered: [{until: 2027}]\n":               `.polex.yaml:4:`,
-		"  revoked: [{authority: x}]\n":                    `.polex.yaml:4:13: revoked 1: `,
-		"  threshold: 9\n":                                 `.polex.yaml:4:3: the thresholds require 9`,
-		"  threshold: 2\n" + ci:                            `.polex.yaml:4:3: the threshold 2`,
-		"  groups: [{threshold: 1}]\n":                     `.polex.yaml:4:12: group 1 : it has no name`,
-		"  allowedMetadata: {labels: {kyverno.io/a: b}}\n": `.polex.yaml:4:3: allowedMetadata.labels: "kyverno.io/a"`,
-		"  authorities:\n    - {name: ci, issuer: https://a.example, subject: ci}\n": `.polex.yaml:5:7: authority 1 "ci": subject "ci"`,
-		"  authorities:\n    - {subjectRegexp: '[', issuer: https://a.example}\n":    `.polex.yaml:5:7: authority 1: subjectRegexp: error parsing regexp`,
-		"  authorities:\n    - {keyFile: a, key: b}\n":                               `.polex.yaml:5:7: authority 1: key and keyFile are both set`,
+		"  maxLifetime: \"30\"\n":            `.polex.yaml:4:3: maxLifetime: "30"`,
+		"  expiryKeys: [polex.dev/a]\n":      `.polex.yaml:4:3: expiryKeys: "polex.dev/a"`,
+		"  grandfathered: [{until: 2027}]\n": `.polex.yaml:4:`,
+		"  threshold: 2\n" + ci:              `.polex.yaml:4:3: the threshold 2`,
+		"  groups: [{threshold: 1}]\n":       `.polex.yaml:4:12: group 1 : it has no name`,
+		"  authorities:\n    - {subjectRegexp: '[', issuer: https://a.example}\n": `.polex.yaml:5:7: authority 1: subjectRegexp: error parsing regexp`,
+		"  authorities:\n    - {keyFile: a, key: b}\n":                            `.polex.yaml:5:7: authority 1: key and keyFile are both set`,
 	} {
 		c, err := trust.Read(configuration(t, "apiVersion: polex.dev/v1alpha1\nkind: Config\ntrust:\n"+text), ".")
 		if err == nil {
@@ -83,35 +77,18 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: the error for an unknown key has its position. Its author may have wanted to forbid something.
+// TestReadRefuses: the error for an unknown key in the section trust has its position. Its author may have wanted to forbid
+// something. TestSchemaExamples has more errors of both kinds of file.
 func TestReadRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, text, at string }{
-		{"a word nobody knows", "trust:\n  treshold: 2\n", ".polex.yaml:2:3"},
 		{"a word in another case", "trust:\n  Threshold: 2\n", ".polex.yaml:2:3"},
-		{"a word deeper", "trust:\n  authorities:\n    - name: a\n      subjects: b\n", ".polex.yaml:4:7"},
-		{"a number as text", "trust:\n  threshold: \"2\"\n", ".polex.yaml:2:3"},
-		{"a truth as text", "trust:\n  allowUnbounded: \"no\"\n", ".polex.yaml:2:3"},
 		{"a claim that is no text", "trust:\n  authorities:\n    - claims: {buildTrigger: true}\n", ".polex.yaml:"},
-		{"a word in limits", "trust:\n  authorities:\n    - name: a\n      limits: {kind: [A]}\n", ".polex.yaml:4:16"},
 		{"a word in the limits of the second", "trust:\n  authorities:\n    - name: a\n    - limits:\n        namespace: [a]\n", ".polex.yaml:5:9"},
-		{"a word in a group", "trust:\n  groups:\n    - name: a\n      members: [a]\n", ".polex.yaml:4:7"},
-		{"a word in lifetimes", "trust:\n  lifetimes:\n    - max: 1d\n    - max: 1d\n      severity: high\n", ".polex.yaml:5:7"},
-		{"a word in what is revoked", "trust:\n  revoked:\n    - digest: x\n", ".polex.yaml:3:7"},
 		{"limits that are a list", "trust:\n  authorities:\n    - limits: [a]\n", ".polex.yaml:"},
-		{"a list that is text", "trust:\n  authorities:\n    - limits: {policies: a}\n", ".polex.yaml:"},
 		{"a policy that is text", "trust: anybody\n", ".polex.yaml:1:1"},
 		{"a policy that is a list", "trust: [anybody]\n", ".polex.yaml:1:1"},
-		{"an empty root", "trust:\n  trustedRoot: \"\"\n", ".polex.yaml:2:3"},
-		{"no maximum", "trust:\n  maxLifetime: \"\"\n", ".polex.yaml:2:3"},
-		{"a maximum of nothing", "trust:\n  maxLifetime:\n", ".polex.yaml:2:3"},
-		{"no kinds", "trust:\n  kinds: []\n", ".polex.yaml:2:3"},
-		{"a threshold of none", "trust:\n  threshold: 0\n", ".polex.yaml:2:3"},
 		{"an empty subject beside a pattern", "trust:\n  authorities:\n    - subject: \"\"\n      subjectRegexp: a\n", ".polex.yaml:3:7"},
-		{"empty claims", "trust:\n  authorities:\n    - claims: {}\n", ".polex.yaml:3:7"},
-		{"empty limits", "trust:\n  authorities:\n    - limits: {}\n", ".polex.yaml:3:7"},
-		{"a limit of nothing", "trust:\n  authorities:\n    - limits:\n        namespaces: []\n", ".polex.yaml:4:9"},
 		{"a name of nothing within a limit", "trust:\n  authorities:\n    - limits:\n        namespaces: [a, \"\"]\n", ".polex.yaml:4:25"},
-		{"a group of nobody", "trust:\n  groups:\n    - {name: a, threshold: 1, authorities: []}\n", ".polex.yaml:3:31"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, err := trust.Read(configuration(t, tc.text+"apiVersion: polex.dev/v1alpha1\nkind: Config\n"), ".")
@@ -133,14 +110,11 @@ func TestReadTrustPolicy(t *testing.T) {
 		{Source: `.polex.yaml:5:5: authority 1 "ci"`, Name: "ci", KeyFile: "/srv/ci.pub"}, {Source: `.polex.yaml:6:5: authority 2 "cd"`, Name: "cd", KeyFile: "/srv/cd.pub"}}}
 	expect.Equal(t, "result", want, got, noLocate)
 	for text, at := range map[string]string{
-		"kind: TrustPolicy\nthreshold: 2\n":                             ".polex.yaml:1:1: this is not a trust policy",
-		"apiVersion: polex.dev/v1alpha1\nkind: Policy\nthreshold: 2\n":  ".polex.yaml:1:1: this is not a trust policy",
-		"apiVersion: polex.dev/v1beta1\nkind: TrustPolicy\n":            ".polex.yaml:1:1: this is not a trust policy",
-		header + "trust: {threshold: 2}\n":                              ".polex.yaml:3:1",
-		header + "shape: {}\n":                                          ".polex.yaml:3:1",
-		header + "authorities:\n  - name: a\n    limits: {kind: [A]}\n": ".polex.yaml:5:14",
-		header + "threshold: 0\n":                                       ".polex.yaml:3:1",
-		header + "metadata: {name: a}\n":                                ".polex.yaml:3:1",
+		"kind: TrustPolicy\nthreshold: 2\n":                            ".polex.yaml:1:1: this is not a trust policy",
+		"apiVersion: polex.dev/v1alpha1\nkind: Policy\nthreshold: 2\n": ".polex.yaml:1:1: this is not a trust policy",
+		header + "trust: {threshold: 2}\n":                             ".polex.yaml:3:1",
+		header + "shape: {}\n":                                         ".polex.yaml:3:1",
+		header + "metadata: {name: a}\n":                               ".polex.yaml:3:1",
 	} {
 		c, err := trust.Read(configuration(t, text), ".")
 		var syntax *exception.SyntaxError
@@ -226,4 +200,73 @@ func TestParseRoot(t *testing.T) {
 		}
 	}
 	expect.That(t, root(t).Log([]byte("nobody")) == nil, "a log that nobody named")
+}
+
+// FuzzPolicy: a policy that loads has an authority, requires no more signers than can sign, and passes the schema.
+func FuzzPolicy(f *testing.F) {
+	const header = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\n"
+	f.Add(everything)
+	f.Add(header + "authorities:\n  - {issuer: https://accounts.example, subject: anna@acme.example}\n")
+	f.Add(header + "authorities:\n  - {issuer: http://localhost, subjectRegexp: (a|b)@acme.example, claims: {buildTrigger: push}}\n")
+	f.Add(header + "authorities:\n  - key: |\n      -----BEGIN PUBLIC KEY-----\n")
+	f.Add(header + "authorities:\n  - {subject: a@b, certificateAuthority: a}\n")
+	f.Add(header + "authorities: []\nthreshold: -1\n")
+	s, r := schema(f), root(f)
+	legacy := must.Get(exception.Parse([]byte(legacyException), "a.yaml"))(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := exception.Parse([]byte(text), "policy.yaml")
+		if err != nil {
+			return
+		}
+		config, err := trust.Read(doc, ".")
+		if err != nil {
+			return
+		}
+		p, err := trust.New(config, r)
+		if err != nil {
+			return
+		}
+		if err := validate(t, s, doc); err != nil {
+			t.Errorf("it loads, and the schema refuses it: %v\n%s", err, text)
+		}
+		if n := len(p.Authorities()); n == 0 || p.Threshold() < 1 || p.Threshold() > n {
+			t.Errorf("a threshold of %d for %d authorities\n%s", p.Threshold(), n, text)
+		}
+		for _, g := range p.Groups() {
+			expect.That(t, g.Threshold >= 1 && g.Threshold <= len(g.Authorities),
+				"a threshold of %d for %d authorities of %q\n%s", g.Threshold, len(g.Authorities), g.Name, text)
+		}
+		for _, a := range p.Authorities() {
+			for _, id := range []trust.Identity{{}, {Issuer: "https://accounts.example", Subject: "stranger@stranger.invalid", Type: "email"}} {
+				if is, _ := a.Matches(id); is {
+					t.Errorf("%q is anybody\n%s", a.Name(), text)
+				}
+			}
+			_ = a.Exceeded(p.Rules().ScopeOf(legacy))
+		}
+		_ = p.Rules().MaxLifetime(p.Rules().ScopeOf(doc))
+		counted, enough, _ := p.Assign(nil)
+		expect.That(t, !enough && len(counted) == 0, "nobody is enough\n%s", text)
+	})
+}
+
+// FuzzExtent: limits do not fail on any document that can be parsed.
+func FuzzExtent(f *testing.F) {
+	f.Add(legacyException)
+	f.Add(currentException)
+	f.Add("apiVersion: kyverno.io/v2\nkind: PolicyException\nspec: {match: {any: [1, {resources: []}, {resources: {namespaces: {}}}]}, exceptions: [1, {}]}\n")
+	p := must.Get(trust.New(limited(&trust.Selectors{
+		Namespaces: []string{"exceptions"}, Policies: []string{"require-*"}, ExemptedNamespaces: []string{"payments", "shop"},
+	}), root(f)))(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, err := exception.Parse([]byte(text), "a.yaml")
+		if err != nil {
+			return
+		}
+		if p.Authorities()[0].Exceeded(p.Rules().ScopeOf(doc)) != "" {
+			return
+		}
+		expect.That(t, doc.GroupKind().IsException() && doc.Text("metadata", "namespace") == "exceptions",
+			"within the limits:\n%s", text)
+	})
 }
