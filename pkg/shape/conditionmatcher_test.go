@@ -244,13 +244,3 @@ func TestExemptedByConditionsThatAreLeftOut(t *testing.T) {
 		expect.That(t, !found.Known && found.Count == 0, "%s: %+v", name, found)
 	}
 }
-
-func TestExemptedByConditionsIsBounded(t *testing.T) {
-	var objects []string
-	for i := range 3000 {
-		objects = append(objects, object(fmt.Sprintf("v1/ConfigMap team-a/c-%04d", i)))
-	}
-	found := exempted(t, having(objects...), conditional("e", validating, "object.kind == 'ConfigMap'"))
-	expect.That(t, found.Count == 3000 && len(found.Resources) == shape.MaxExempted && !found.Cut,
-		"%d of %d, cut: %v", len(found.Resources), found.Count, found.Cut)
-}

@@ -1,5 +1,10 @@
 package shape_test
 
+import (
+	"fmt"
+	"strings"
+)
+
 var kept = []string{"9 kept-by-kyverno spec.policyRefs[0].kind (warning)"}
 
 var policyKindCases = []change{
@@ -13,94 +18,70 @@ var policyKindCases = []change{
 	{name: "empty is the schema's", of: policies, old: "kind: ValidatingPolicy", new: "kind: ''", want: []string{"9 empty-value spec.policyRefs[0].kind"}},
 }
 
-// withUser adds user information to the only filter of legacy, line 19.
-func withUser(what string) (old, new string) {
-	return legacyMatch, legacyMatch + "      " + what + "\n  background: false\n"
+// fieldCase is a value of one field: want is the path of the fault below the field, "." the field itself, and "" no fault.
+type fieldCase struct{ name, value, want string }
+
+// inField makes cases of a finding at a place. The texts have a %s for the value.
+func inField(finding, old, text string, fields []fieldCase) (cases []change) {
+	for _, f := range fields {
+		one := change{name: f.name, of: legacy, old: old, new: fmt.Sprintf(text, f.value)}
+		if f.want != "" {
+			one.want = []string{finding + strings.TrimSuffix(f.want, ".")}
+		}
+		cases = append(cases, one)
+	}
+	return cases
 }
 
-var userInfoCases = func() []change {
-	found := func(where string) []string { return []string{"19 background-user-info spec.match.any[0]." + where} }
-	cases := []change{
-		{name: "clusterRoles in the background", of: legacy, old: legacyMatch, new: legacyMatch + "      clusterRoles: [admin]\n  background: true\n", want: found("clusterRoles")},
-		{name: "background not said", of: legacy, old: legacyMatch, new: legacyMatch + "      roles: ['team-a:admin']\n", want: found("roles")},
-		{name: "subjects in the background", of: legacy, old: legacyMatch, new: legacyMatch + "      subjects: [{kind: User, name: alice}]\n", want: found("subjects")},
-		{name: "empty lists", of: legacy, old: legacyMatch, new: legacyMatch + "      subjects: []\n"},
-	}
-	for _, c := range []struct{ name, what, want string }{
-		{"well formed", "roles: ['team-a:admin']", ""},
-		{"subjects", "subjects: [{kind: User, name: alice}, {kind: Group, name: ops}, {kind: ServiceAccount, name: ci, namespace: team-a}]", ""},
-		{"role without a namespace", "roles: [admin]", "roles[0]"},
-		{"role with too much", "roles: ['a:b:c']", "roles[0]"},
-		{"unknown subject", "subjects: [{kind: Team, name: ops}]", "subjects[0].kind"},
-		{"nameless subject", "subjects: [{kind: User, name: ''}]", "subjects[0].name"},
-		{"homeless ServiceAccount", "subjects: [{kind: ServiceAccount, name: ci}]", "subjects[0].namespace"},
-	} {
-		one := change{name: c.name, of: legacy}
-		one.old, one.new = withUser(c.what)
-		if c.want != "" {
-			one.want = []string{"19 bad-user-info spec.match.any[0]." + c.want}
-		}
-		cases = append(cases, one)
-	}
-	return cases
-}()
+const backgroundUser = "19 background-user-info spec.match.any[0]."
 
-var selectorCases = func() []change {
-	var cases []change
-	for _, c := range []struct{ name, selector, want string }{
-		{"labels", "{matchLabels: {app: web, example.com/tier: ''}}", ""},
-		{"pattern", "{matchLabels: {'app.*': 'web-?'}}", ""},
-		{"expressions", "{matchExpressions: [{key: app, operator: In, values: [web]}, {key: old, operator: DoesNotExist}]}", ""},
-		{"no labels", "{}", " "},
-		{"empty labels", "{matchLabels: {}, matchExpressions: []}", " "},
-		{"bad key", "{matchLabels: {'-app': web}}", ".matchLabels.-app"},
-		{"bad value", "{matchLabels: {app: 'a web'}}", ".matchLabels.app"},
-		{"bad key of an expression", "{matchExpressions: [{key: 'a/b/c', operator: Exists}]}", ".matchExpressions[0].key"},
-		{"unknown operator", "{matchExpressions: [{key: app, operator: Equals, values: [web]}]}", ".matchExpressions[0].operator"},
-		{"nothing to compare with", "{matchExpressions: [{key: app, operator: In}]}", ".matchExpressions[0]"},
-		{"values for nothing", "{matchExpressions: [{key: app, operator: Exists, values: [web]}]}", ".matchExpressions[0].values"},
-		{"bad value of an expression", "{matchExpressions: [{key: app, operator: NotIn, values: ['a web']}]}", ".matchExpressions[0].values[0]"},
-	} {
-		for _, field := range []string{"selector", "namespaceSelector"} {
-			one := change{name: c.name + " in " + field, of: legacy, old: "[web]\n", new: "[web]\n        " + field + ": " + c.selector + "\n"}
-			switch c.want {
-			case "":
-			case " ":
-				one.want = []string{"18 bad-selector spec.match.any[0].resources." + field}
-			default:
-				one.want = []string{"18 bad-selector spec.match.any[0].resources." + field + c.want}
-			}
-			cases = append(cases, one)
-		}
-	}
-	return cases
-}()
+var userInfoCases = append([]change{
+	{name: "clusterRoles in the background", of: legacy, old: legacyMatch, new: legacyMatch + "      clusterRoles: [admin]\n  background: true\n",
+		want: []string{backgroundUser + "clusterRoles"}},
+	{name: "background not said", of: legacy, old: legacyMatch, new: legacyMatch + "      roles: ['team-a:admin']\n", want: []string{backgroundUser + "roles"}},
+	{name: "subjects in the background", of: legacy, old: legacyMatch, new: legacyMatch + "      subjects: [{kind: User, name: alice}]\n",
+		want: []string{backgroundUser + "subjects"}},
+	{name: "empty lists", of: legacy, old: legacyMatch, new: legacyMatch + "      subjects: []\n"},
+}, inField("19 bad-user-info spec.match.any[0].", legacyMatch, legacyMatch+"      %s\n  background: false\n", []fieldCase{
+	{"well formed", "roles: ['team-a:admin']", ""},
+	{"subjects", "subjects: [{kind: User, name: alice}, {kind: Group, name: ops}, {kind: ServiceAccount, name: ci, namespace: team-a}]", ""},
+	{"role without a namespace", "roles: [admin]", "roles[0]"},
+	{"role with too much", "roles: ['a:b:c']", "roles[0]"},
+	{"unknown subject", "subjects: [{kind: Team, name: ops}]", "subjects[0].kind"},
+	{"nameless subject", "subjects: [{kind: User, name: ''}]", "subjects[0].name"},
+	{"homeless ServiceAccount", "subjects: [{kind: ServiceAccount, name: ci}]", "subjects[0].namespace"},
+})...)
 
-var podSecurityCases = func() []change {
-	var cases []change
-	for _, c := range []struct{ name, entry, want string }{
-		{"container control", "{controlName: Capabilities, images: ['example.com/web:*']}", ""},
-		{"container control with values", "{controlName: Capabilities, images: ['example.com/*'], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: [NET_ADMIN]}", ""},
-		{"Pod control", "{controlName: Host Namespaces}", ""},
-		{"control over both", "{controlName: Seccomp}", ""},
-		{"control over both, with images", "{controlName: Seccomp, images: ['example.com/web:*']}", ""},
-		{"container control without images", "{controlName: Privileged Containers}", " "},
-		{"container control with empty images", "{controlName: /proc Mount Type, images: []}", " "},
-		{"Pod control with images", "{controlName: Sysctls, images: [a]}", ".images"},
-		{"field without values", "{controlName: Seccomp, restrictedField: spec.securityContext.seccompProfile.type}", ".restrictedField"},
-		{"field with empty values", "{controlName: Seccomp, restrictedField: spec.securityContext.seccompProfile.type, values: []}", ".restrictedField"},
-		{"values without a field", "{controlName: Seccomp, values: [Unconfined]}", ".values"},
-		{"values for an empty field", "{controlName: Seccomp, restrictedField: '', values: [Unconfined]}", ".values"},
-	} {
-		one := change{name: c.name, of: legacy, old: "spec:\n", new: "spec:\n  podSecurity: [" + c.entry + "]\n"}
-		switch c.want {
-		case "":
-		case " ":
-			one.want = []string{"10 bad-pod-security spec.podSecurity[0]"}
-		default:
-			one.want = []string{"10 bad-pod-security spec.podSecurity[0]" + c.want}
-		}
-		cases = append(cases, one)
-	}
-	return cases
-}()
+var selectors = []fieldCase{
+	{"labels", "{matchLabels: {app: web, example.com/tier: ''}}", ""},
+	{"pattern", "{matchLabels: {'app.*': 'web-?'}}", ""},
+	{"expressions", "{matchExpressions: [{key: app, operator: In, values: [web]}, {key: old, operator: DoesNotExist}]}", ""},
+	{"no labels", "{}", "."},
+	{"empty labels", "{matchLabels: {}, matchExpressions: []}", "."},
+	{"bad key", "{matchLabels: {'-app': web}}", ".matchLabels.-app"},
+	{"bad value", "{matchLabels: {app: 'a web'}}", ".matchLabels.app"},
+	{"bad key of an expression", "{matchExpressions: [{key: 'a/b/c', operator: Exists}]}", ".matchExpressions[0].key"},
+	{"unknown operator", "{matchExpressions: [{key: app, operator: Equals, values: [web]}]}", ".matchExpressions[0].operator"},
+	{"nothing to compare with", "{matchExpressions: [{key: app, operator: In}]}", ".matchExpressions[0]"},
+	{"values for nothing", "{matchExpressions: [{key: app, operator: Exists, values: [web]}]}", ".matchExpressions[0].values"},
+	{"bad value of an expression", "{matchExpressions: [{key: app, operator: NotIn, values: ['a web']}]}", ".matchExpressions[0].values[0]"},
+}
+
+var selectorCases = append(
+	inField("18 bad-selector spec.match.any[0].resources.selector", "[web]\n", "[web]\n        selector: %s\n", selectors),
+	inField("18 bad-selector spec.match.any[0].resources.namespaceSelector", "[web]\n", "[web]\n        namespaceSelector: %s\n", selectors)...)
+
+var podSecurityCases = inField("10 bad-pod-security spec.podSecurity[0]", "spec:\n", "spec:\n  podSecurity: [%s]\n", []fieldCase{
+	{"container control", "{controlName: Capabilities, images: ['example.com/web:*']}", ""},
+	{"container control with values", "{controlName: Capabilities, images: ['example.com/*'], restrictedField: 'spec.containers[*].securityContext.capabilities.add', values: [NET_ADMIN]}", ""},
+	{"Pod control", "{controlName: Host Namespaces}", ""},
+	{"control over both", "{controlName: Seccomp}", ""},
+	{"control over both, with images", "{controlName: Seccomp, images: ['example.com/web:*']}", ""},
+	{"container control without images", "{controlName: Privileged Containers}", "."},
+	{"container control with empty images", "{controlName: /proc Mount Type, images: []}", "."},
+	{"Pod control with images", "{controlName: Sysctls, images: [a]}", ".images"},
+	{"field without values", "{controlName: Seccomp, restrictedField: spec.securityContext.seccompProfile.type}", ".restrictedField"},
+	{"field with empty values", "{controlName: Seccomp, restrictedField: spec.securityContext.seccompProfile.type, values: []}", ".restrictedField"},
+	{"values without a field", "{controlName: Seccomp, values: [Unconfined]}", ".values"},
+	{"values for an empty field", "{controlName: Seccomp, restrictedField: '', values: [Unconfined]}", ".values"},
+})

@@ -2,9 +2,7 @@ package shape_test
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
@@ -43,20 +41,6 @@ func TestFixedReasons(t *testing.T) {
 			_, err := shape.New(shape.Config{Checks: map[string]shape.Level{r.Name: level}})
 			expect.Is(t, fmt.Sprint(r.Name, " ", level), r.Fixed, err != nil)
 		}
-	}
-}
-
-// TestWarningsDoNotCrowdOutErrors: a document with more warnings than the limit is still rejected,
-// also if the warnings are disabled.
-func TestWarningsDoNotCrowdOutErrors(t *testing.T) {
-	many := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'autogen-*',", 5000) + "'*']"}
-	for name, level := range map[string]shape.Level{"as it is": "", "switched off": shape.LevelOff} {
-		many.config = rules(policyfile.Rules{Longest: day})
-		if level != "" {
-			many.config.Checks = map[string]shape.Level{shape.ReasonWildcardRule: level}
-		}
-		refused := func(f shape.Finding) bool { return f.Reason == "lifetime-too-long" && f.Severity == shape.Error }
-		expect.Is(t, name, true, slices.ContainsFunc(many.findings(t), refused))
 	}
 }
 

@@ -1,6 +1,7 @@
 package shape_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -142,6 +144,52 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// TestHints compares the hint of a case's only finding with a text.
+func TestHints(t *testing.T) {
+	for _, tc := range []struct {
+		of         []change
+		name, want string
+	}{
+		{unknownPolicyCases, "misspelt", `did you mean "require-probe"?`},
+		{unknownPolicyCases, "in other letters", `did you mean "Require-probes"?`},
+		{unknownPolicyCases, "in a namespace, named bare", `did you mean "team-a/require-probes"?`},
+		{unknownPolicyCases, "in a namespace unsaid, named bare", `write its namespace before it`},
+		{unknownPolicyCases, "for the cluster, named with a namespace", `"require-probes" is a ClusterPolicy: write its name alone`},
+		{unknownPolicyCases, "of the other group", `is a ValidatingPolicy: write an exception of policies.kyverno.io`},
+		{unknownPolicyCases, "of another kind", `write kind: MutatingPolicy`},
+		{unknownPolicyCases, "no policies at all", "correct the name"},
+		{unknownRuleCases, "misspelt", `did you mean "check"?`},
+		{unknownRuleCases, "in other letters", `did you mean "check"?`},
+		{unknownRuleCases, "made of no rule for Services", `Kyverno generates no such rule from "other"`},
+		{unknownRuleCases, "a pattern fits none", "name a rule of the policy"},
+		{autogenCases, "a controller and the rule alone", `add "autogen-check" to ruleNames`},
+		{autogenCases, "a Pod too, and the form alone", `add "check"`},
+		{autogenCases, "a CronJob and the form of the others", `add "autogen-cronjob-check"`},
+		{autogenCases, "a controller and its form", `add "check" to ruleNames, "Pod" to kinds, and names such as web-*`},
+		{autogenCases, "a CronJob and its form", `add "autogen-check", "check" to ruleNames, "Job", "Pod" to kinds`},
+		{autogenCases, "a condition for a controller alone", `compare object.kind with "Pod" too`},
+		{autogenCases, "Pods alone and a form", `add the controllers to kinds`},
+		{scopeCases, "no namespaces", "namespaces: [team-a]"},
+		{scopeCases, "a kind of Kubernetes without its group", "write rbac.authorization.k8s.io/v1/ClusterRole"},
+		{scopeCases, "a custom kind that is not listed", "shape.clusterScoped"},
+		{neverCases, "a namespace for a kind without one", "remove namespaces"},
+		{neverCases, "the sender, in background scans", "background: false"},
+		{neverCases, "another version", `write "apps/v1/Deployment"`},
+		{mayFailCases, "a group that is gone", `write "apps/v1/Deployment"`},
+		{mayFailCases, "a group that is none", `write "v1/Pod"`},
+	} {
+		i := slices.IndexFunc(tc.of, func(c change) bool { return c.name == tc.name })
+		must.That(t, i >= 0, "there is no case %q", tc.name)
+		var hints []string
+		for _, f := range tc.of[i].findings(t) {
+			if f.Reason != shape.ReasonWildcardRule {
+				hints = append(hints, f.Hint)
+			}
+		}
+		expect.That(t, len(hints) == 1 && strings.Contains(hints[0], tc.want), "%s: hints %q, want %q", tc.name, hints, tc.want)
+	}
+}
+
 func TestNothingWrong(t *testing.T) {
 	for _, source := range []string{legacy, policies} {
 		expect.Equal(t, "findings", []shape.Finding(nil), change{of: source}.findings(t))
@@ -197,13 +245,82 @@ func TestErrorsDoNotHideWhatReachesTheGuard(t *testing.T) {
 	}
 }
 
-// TestWarningsDoNotHideErrors: an author can cause two hundred warnings to hide the errors.
+// TestWarningsDoNotHideErrors: an author can cause hundreds of warnings, also disabled ones, to hide the errors.
 func TestWarningsDoNotHideErrors(t *testing.T) {
-	warnings := strings.Repeat("  - {policyName: 'require-*', ruleNames: [check]}\n", 300)
-	c := change{of: legacy, old: "  match:\n", new: warnings + "  match:\n"}
-	for _, old := range []string{"    polex.dev/expires-in: 7d\n", "        names: [web]\n        namespaces: [team-a]\n"} {
-		c.of = strings.Replace(legacy, old, "", 1)
-		warning := func(f shape.Finding) bool { return f.Severity != shape.Error }
-		expect.Is(t, "errors without "+old, 1, len(slices.DeleteFunc(c.findings(t), warning)))
+	const end = "    polex.dev/expires-in: 7d\n"
+	policies := change{of: legacy, old: "  match:\n", new: strings.Repeat("  - {policyName: 'require-*', ruleNames: [check]}\n", 300) + "  match:\n"}
+	patterns := change{of: legacy, old: "[check, autogen-check]", new: "[" + strings.Repeat("'autogen-*',", 5000) + "'*']"}
+	off := map[string]shape.Level{shape.ReasonWildcardRule: shape.LevelOff}
+	short := policyfile.Rules{Longest: day}
+	for _, tc := range []struct {
+		change
+		config          shape.Config
+		without, reason string
+	}{
+		{policies, shape.Config{}, end, "no-expiry"},
+		{policies, shape.Config{}, "        names: [web]\n        namespaces: [team-a]\n", shape.ReasonMatchesEverything},
+		{patterns, rules(short), "", "lifetime-too-long"},
+		{patterns, shape.Config{Rules: short, Checks: off}, "", "lifetime-too-long"},
+	} {
+		tc.change.of, tc.change.config = strings.Replace(legacy, tc.without, "", 1), tc.config
+		is := func(f shape.Finding) bool { return f.Reason == tc.reason && f.Severity == shape.Error }
+		expect.That(t, slices.ContainsFunc(tc.findings(t), is), "without %q: no %s", tc.without, tc.reason)
 	}
 }
+
+var update = flag.Bool("update", false, "write the checks in docs/reference/reasons.md anew")
+
+const reasonsPage = "../../docs/reference/reasons.md"
+
+// TestDocs compares the section "Checks" of docs/reference/reasons.md with the checks, and with hints of the tests.
+func TestDocs(t *testing.T) {
+	want := section(t)
+	raw := must.Get(os.ReadFile(reasonsPage))(t)
+	before, rest, _ := strings.Cut(string(raw), "\n## Checks\n")
+	got, after, found := strings.Cut(rest, "\n## Other reasons\n")
+	must.That(t, found, "the page has no section for the checks")
+	if *update {
+		got = want
+		must.Do(t, os.WriteFile(reasonsPage, []byte(before+"\n## Checks\n"+got+"\n## Other reasons\n"+after), 0o644))
+	}
+	expect.Equal(t, "docs/reference/reasons.md is out of date; make generate", want, got)
+}
+
+const intro = `
+These are the checks of ` + "`polex-validate` and `polex-sign`" + `. The levels are those of the preset baseline. Change them under ` + "`shape.checks`" + ` in
+` + "`.polex.yaml` to `off`, `warning` or `error`" + `. No setting changes a check marked "always": nobody could sign or apply the exception as it is written, or it reaches
+the guard. [Configuration](configuration.md#shape) lists the other keys of the section.
+`
+
+func section(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, c := range shape.Checks {
+		if alone := c.Title == "" && len(c.Reasons) == 1; alone {
+			fmt.Fprintf(&b, "\n### %s\n\n%s Level: %s.\n", c.Reasons[0].Name, c.About, level(c.Reasons[0]))
+			continue
+		}
+		if c.Title == "" {
+			t.Errorf("the check of %s has several reasons and no title", c.Reasons[0].Name)
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n", c.Title, c.About)
+		for _, r := range c.Reasons {
+			fmt.Fprintf(&b, "\n#### %s\n\n%s. Level: %s.\n", r.Name, capital(r.Doc), level(r))
+		}
+	}
+	return b.String()
+}
+
+// level returns the levels of a reason.
+func level(r shape.Reason) string {
+	level := r.Severity.String()
+	if r.Milder {
+		level += " or warning"
+	}
+	if r.Fixed {
+		level += ", always"
+	}
+	return level
+}
+
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

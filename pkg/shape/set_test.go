@@ -98,21 +98,29 @@ func TestOverlaps(t *testing.T) {
 	} {
 		one := exceptionFor("one", "p", cmp.Or(tc.rules, "check"), tc.match)
 		two := exceptionFor("two", cmp.Or(tc.other, "p"), cmp.Or(tc.otherRules, "check"), tc.with)
-		for _, pair := range [][2]string{{one, two}, {two, one}} {
-			var set shape.Set
-			if found := added(&set, pair[0]); found != nil {
-				t.Errorf("%s: %v", tc.name, found)
-			}
-			found := added(&set, pair[1])
-			if len(found) > 1 || len(found) == 1 != (tc.want != "") {
-				t.Errorf("%s: %v", tc.name, found)
-				continue
-			}
-			for _, f := range found {
-				if f.Reason != shape.ReasonOverlaps || f.Severity != shape.Warning || f.Position.Line != 6 || !strings.Contains(f.Message, " at unsigned/file.yaml:1:1 ") || !strings.HasSuffix(f.Message, fmt.Sprintf("%q", tc.want)) {
-					t.Errorf("%s: %+v", tc.name, f)
-				}
-			}
+		overlap(t, tc.name, one, two, tc.want)
+	}
+}
+
+// sameConditions is the end of the message about exceptions with conditions in common.
+const sameConditions = "under the same conditions"
+
+// overlap compares two exceptions in both orders. They both exempt a resource, have common conditions, or do not overlap.
+func overlap(t *testing.T, name, one, two, resource string) {
+	t.Helper()
+	end := resource
+	if end != sameConditions {
+		end = fmt.Sprintf("e.g. %q", resource)
+	}
+	for _, pair := range [][2]string{{one, two}, {two, one}} {
+		var set shape.Set
+		expect.Empty(t, name, added(&set, pair[0]))
+		found := added(&set, pair[1])
+		expect.That(t, len(found) <= 1 && len(found) == 1 == (resource != ""), "%s: %v", name, found)
+		for _, f := range found {
+			expect.That(t, f.Reason == shape.ReasonOverlaps && f.Severity == shape.Warning, "%s: %+v", name, f)
+			expect.Contains(t, strings.Split(pair[1], "\n")[f.Position.Line-1], "policy") // Name, or Refs
+			expect.Contains(t, f.Message+"\n", " at unsigned/file.yaml:1:1 ", end+"\n")
 		}
 	}
 }
@@ -124,11 +132,6 @@ func TestOverlapsOfConditions(t *testing.T) {
 		name, with string
 		want       bool
 	}{
-		{"the same", conditional("two", ref, "object.kind == 'Deployment'", "object.metadata.name == 'web'"), true},
-		{"fewer", conditional("two", ref, "object.metadata.name == 'web'"), true},
-		{"more", conditional("two", ref, "a", "object.metadata.name == 'web'", "object.kind == 'Deployment'"), true},
-		{"others", conditional("two", ref, "object.metadata.name == 'api'"), false},
-		{"others too", conditional("two", ref, "object.metadata.name == 'web'", "object.kind == 'Service'"), false},
 		{"another kind of policy", conditional("two", other, "object.metadata.name == 'web'"), false},
 		{"only some images", conditional("two", ref, "object.metadata.name == 'web'") + "  images: [a]\n", true},
 		{"the other group", exceptionFor("two", "p", "check", "{any: [{resources: {kinds: [Deployment], names: [web]}}]}"), false},
@@ -150,16 +153,25 @@ func TestOverlapsAreFew(t *testing.T) {
 
 // TestOverlapsAreFoundAmongMany has a thousand different exceptions from one policy, and one more.
 func TestOverlapsAreFoundAmongMany(t *testing.T) {
-	for name, match := range map[string]string{
-		"names":      "{any: [{resources: {kinds: [Deployment], names: [web-%d], namespaces: [team-a]}}]}",
-		"namespaces": "{any: [{resources: {kinds: [Deployment], names: ['web-*'], namespaces: [team-%d]}}]}",
+	matching := func(match string) func(name string, i int) string {
+		return func(name string, i int) string { return exceptionFor(name, "p", "check", fmt.Sprintf(match, i)) }
+	}
+	for name, write := range map[string]func(name string, i int) string{
+		"names":      matching("{any: [{resources: {kinds: [Deployment], names: [web-%d], namespaces: [team-a]}}]}"),
+		"namespaces": matching("{any: [{resources: {kinds: [Deployment], names: ['web-*'], namespaces: [team-%d]}}]}"),
+		"conditions": func(name string, i int) string {
+			if name == "last" { // in another form
+				return conditional(name, validating, "object.kind == 'Deployment'", fmt.Sprintf("has(object.metadata.namespace) && object.metadata.name == 'web-%d'", i))
+			}
+			return conditional(name, validating, "object.kind == 'Deployment'", "object.metadata.namespace == 'team-a'", fmt.Sprintf("object.metadata.name == 'web-%d'", i))
+		},
 	} {
 		var set shape.Set
 		for i := range 1000 {
-			found := added(&set, exceptionFor(fmt.Sprintf("e%d", i), "p", "check", fmt.Sprintf(match, i)))
+			found := added(&set, write(fmt.Sprintf("e%d", i), i))
 			must.That(t, found == nil, "%s: %v", name, found)
 		}
-		found := added(&set, exceptionFor("last", "p", "check", fmt.Sprintf(match, 777)))
+		found := added(&set, write("last", 777))
 		expect.That(t, len(found) == 1 && strings.Contains(found[0].Message, "e777"), "%s: %v", name, found)
 	}
 }
@@ -235,4 +247,93 @@ func TestOverlapsAreNotCrowdedOut(t *testing.T) {
 	added(&set, exceptionFor("two", "p", rules("b"), fmt.Sprintf(match, "Deployment")))
 	found := added(&set, exceptionFor("three", "p", rules("c"), fmt.Sprintf(match, "Deployment")))
 	expect.That(t, len(found) == 1 && strings.Contains(found[0].Message, "took too long"), "%v", found)
+}
+
+func TestSuperseded(t *testing.T) {
+	resolved := strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "    polex.dev/expires-in: 7d\n    polex.dev/expires-at: \"2026-06-08T12:00:00Z\"\n", 1)
+	for _, tc := range []struct{ name, live, old, new, want string }{
+		{name: "as it is", live: resolved, want: "set.yaml:1:1"},
+		{name: "sooner over", live: resolved, old: "7d", new: "6d", want: "set.yaml:1:1"},
+		{name: "of another version", live: strings.Replace(resolved, "kyverno.io/v2", "kyverno.io/v2beta1", 1), want: "set.yaml:1:1"},
+		{name: "fewer rules", live: resolved, old: "[check, autogen-check]", new: "[check]", want: "set.yaml:1:1"},
+		{name: "a rule more", live: resolved, old: "[check, autogen-check]", new: "[check, autogen-check, other]", want: `changes it: the rule "other" of "require-probes" is new`},
+		{name: "a rule of a pattern", live: strings.Replace(resolved, "autogen-check]", "autogen-*]", 1), old: "autogen-check]", new: "autogen-cronjob-check]", want: "set.yaml:1:1"},
+		{name: "a wider pattern", live: strings.Replace(resolved, "autogen-check]", "'autogen-???']", 1), old: "autogen-check]", new: "'autogen-?*?']", want: `the rule "autogen-?*?" of "require-probes" is new`},
+		{name: "another policy", live: resolved, old: "policyName: require-probes", new: "policyName: other", want: `the policy "other" is new`},
+		{name: "longer", live: resolved, old: "7d", new: "8d", want: "it expires at 2026-06-09T12:00:00Z instead of 2026-06-08T12:00:00Z"},
+		{name: "for ever", live: resolved, old: "    polex.dev/expires-in: 7d\n", new: "", want: "changes it: it has no expiry"},
+		{name: "for ever, as it is", live: strings.Replace(legacy, "    polex.dev/expires-in: 7d\n", "", 1), old: "    polex.dev/expires-in: 7d\n", new: "", want: "set.yaml:1:1"},
+		{name: "for another resource", live: resolved, old: "names: [web]", new: "names: [api]", want: "changes it: the match differs"},
+		{name: "another name", live: resolved, old: "name: web-probes", new: "name: other"},
+		{name: "of the other group", live: policies},
+	} {
+		var set shape.Set
+		set.Live(slices.Values(documents(tc.live)), now)
+		var found []shape.Finding
+		for _, f := range set.Add(change{of: legacy, old: tc.old, new: tc.new}.document(t)) {
+			if f.Reason == "superseded" {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 1 || len(found) == 1 != (tc.want != "") {
+			t.Errorf("%s: %v", tc.name, found)
+			continue
+		}
+		for _, f := range found {
+			expect.That(t, f.Severity == shape.Warning && f.Position.Line == 4 && strings.HasSuffix(f.Message, tc.want),
+				"%s: %+v", tc.name, f)
+		}
+	}
+}
+
+// TestSupersededSays: the message has the new policies and rules, the first five of many.
+func TestSupersededSays(t *testing.T) {
+	var many []string
+	for i := range 1000 {
+		many = append(many, fmt.Sprintf("r%d", i))
+	}
+	for _, tc := range []struct {
+		change
+		want string
+	}{
+		{change{of: policies, old: "kind: ValidatingPolicy", new: "kind: MutatingPolicy\n  - {name: more, kind: ValidatingPolicy}"},
+			`changes it: the policy "require-probes" is new, the policy "more" is new`},
+		{change{of: legacy, old: "check, autogen-check", new: strings.Join(many, ", ")}, `the rule "r4" of "require-probes" is new, and 995 more`},
+	} {
+		var set shape.Set
+		set.Live(slices.Values(documents(tc.of)), now)
+		found := set.Add(tc.document(t))
+		expect.That(t, len(found) == 1 && strings.HasSuffix(found[0].Message, tc.want), "%v", found)
+	}
+}
+
+// TestTheLiveOneItself: signed/ can be validated too.
+func TestTheLiveOneItself(t *testing.T) {
+	live := documents(legacy)
+	var set shape.Set
+	set.Live(slices.Values(live), now)
+	expect.Empty(t, "findings", set.Add(live[0]))
+}
+
+func TestSet(t *testing.T) {
+	var set shape.Set
+	for _, tc := range []struct {
+		name, old, new string
+		duplicate      bool
+	}{
+		{"the first", "", "", false},
+		{"another name", "name: web-probes", "name: other", false},
+		{"another namespace", "  namespace: team-a", "  namespace: team-b", false},
+		{"another group", "kyverno.io/v2", "policies.kyverno.io/v1", false},
+		{"another version", "kyverno.io/v2", "kyverno.io/v2beta1", true},
+		{"another policy", "policyName: require-probes", "policyName: other", true},
+	} {
+		found := slices.DeleteFunc(set.Add(change{of: legacy, old: tc.old, new: tc.new}.document(t)), func(f shape.Finding) bool { return f.Reason == shape.ReasonOverlaps })
+		expect.That(t, len(found) > 0 == tc.duplicate, "%s: %v", tc.name, found)
+		for _, f := range found {
+			if f.Reason != shape.ReasonDuplicateIdentity || f.Severity != shape.Error || f.Position.Line != 4 || !strings.Contains(f.Message, "file.yaml:1:1") {
+				t.Errorf("%s: %+v", tc.name, f)
+			}
+		}
+	}
 }
