@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -19,6 +18,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
+	schematest "github.com/polex-dev/polex/test/schema"
 )
 
 // everything is a configuration with every key.
@@ -122,27 +122,16 @@ func read(t *testing.T, text []byte) error {
 	return err
 }
 
-func compiled(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	raw := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "polex.schema.json")))(t)
-	value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
-	compiler := jsonschema.NewCompiler()
-	must.Do(t, compiler.AddResource("schema.json", value))
-	return must.Get(compiler.Compile("schema.json"))(t)
-}
-
 // bothSay checks a configuration with the schema and with polex.
 func bothSay(t *testing.T, s *jsonschema.Schema, text []byte) (bySchema, byPolex error) {
 	t.Helper()
-	raw := must.Get(yaml.YAMLToJSON(text))(t)
-	value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
-	return s.Validate(value), read(t, text)
+	return s.Validate(schematest.Value(t, string(must.Get(yaml.YAMLToJSON(text))(t)))), read(t, text)
 }
 
 // TestEveryKeyIsRead: the configuration above has every key of the schema, and both accept it. If a
 // key has another name, no value or the wrong type, both reject it, and polex gives the position.
 func TestEveryKeyIsRead(t *testing.T) {
-	s := compiled(t)
+	s := schematest.Compile(t, "../../docs/polex.schema.json")
 	bySchema, byPolex := bothSay(t, s, []byte(everything))
 	must.That(t, bySchema == nil && byPolex == nil, "the schema says %v, polex %v", bySchema, byPolex)
 	var whole object
@@ -209,7 +198,7 @@ func schemaKeys(above string, s, defs object) []string {
 
 // TestValues: both reject the same values.
 func TestValues(t *testing.T) {
-	s := compiled(t)
+	s := schematest.Compile(t, "../../docs/polex.schema.json")
 	for text, ok := range map[string]bool{
 		"shape: {preset: baseline, maxPolicies: 0, require: [], namespaces: []}":              true,
 		"shape: {checks: {wildcard-rule: \"off\", no-expiry: warning, reaches-guard: error}}": true,

@@ -190,12 +190,6 @@ func TestHints(t *testing.T) {
 	}
 }
 
-func TestNothingWrong(t *testing.T) {
-	for _, source := range []string{legacy, policies} {
-		expect.Equal(t, "findings", []shape.Finding(nil), change{of: source}.findings(t))
-	}
-}
-
 // TestEveryReasonHasACase compares the list of reasons with the findings of the cases.
 func TestEveryReasonHasACase(t *testing.T) {
 	found := map[string]bool{shape.ReasonDuplicateIdentity: true, shape.ReasonOverlaps: true, "superseded": true} // by Set, which has its own tests

@@ -17,6 +17,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
+	"github.com/polex-dev/polex/test/schema"
 )
 
 func configuration(t *testing.T, text string) *exception.Document {
@@ -211,7 +212,7 @@ func FuzzPolicy(f *testing.F) {
 	f.Add(header + "authorities:\n  - key: |\n      -----BEGIN PUBLIC KEY-----\n")
 	f.Add(header + "authorities:\n  - {subject: a@b, certificateAuthority: a}\n")
 	f.Add(header + "authorities: []\nthreshold: -1\n")
-	s, r := schema(f), root(f)
+	s, r := schema.Compile(f, schemaFile), root(f)
 	legacy := must.Get(exception.Parse([]byte(legacyException), "a.yaml"))(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := exception.Parse([]byte(text), "policy.yaml")

@@ -9,6 +9,7 @@ import (
 	"github.com/polex-dev/polex/pkg/trust"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
+	"github.com/polex-dev/polex/test/schema"
 )
 
 // madeFrom makes the only authority of a policy with a pattern.
@@ -224,7 +225,7 @@ func TestGitHub(t *testing.T) {
 // TestGitHubSettings: an authority of GitHub that would accept nobody, or anybody, does not load.
 // The schema rejects every mistake that does not need a comparison.
 func TestGitHubSettings(t *testing.T) {
-	s, dir := schema(t), beside(t)
+	s, dir := schema.Compile(t, schemaFile), beside(t)
 	const schemaToo, loadingAlone = true, false
 	for _, tc := range []struct {
 		text, old, with, want string

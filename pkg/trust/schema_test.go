@@ -20,18 +20,10 @@ import (
 	"github.com/polex-dev/polex/pkg/trust/publicgood"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
+	"github.com/polex-dev/polex/test/schema"
 )
 
 const schemaFile = "../../docs/trustpolicy.schema.json"
-
-func schema(t testing.TB) *jsonschema.Schema {
-	t.Helper()
-	raw := must.Get(os.ReadFile(schemaFile))(t)
-	value := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
-	compiler := jsonschema.NewCompiler()
-	must.Do(t, compiler.AddResource("schema.json", value))
-	return must.Get(compiler.Compile("schema.json"))(t)
-}
 
 // TestSchemaFields: the schema has exactly the fields of the Go types, each with a description.
 func TestSchemaFields(t *testing.T) {
@@ -168,15 +160,13 @@ func load(text, dir string) (*trust.Policy, *exception.Document, error) {
 
 func validate(t testing.TB, s *jsonschema.Schema, doc *exception.Document) error {
 	t.Helper()
-	raw := must.Get(json.Marshal(doc.Object()))(t)
-	value := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(string(raw))))(t)
-	return s.Validate(value)
+	return s.Validate(schema.Value(t, string(must.Get(json.Marshal(doc.Object()))(t))))
 }
 
 // TestSchemaExamples: a policy that the schema rejects does not load, and one that loads passes the schema. The error has
 // the place of the fault.
 func TestSchemaExamples(t *testing.T) {
-	s, dir := schema(t), beside(t)
+	s, dir := schema.Compile(t, schemaFile), beside(t)
 	inline := "|\n      " + strings.ReplaceAll(strings.TrimSpace(keyPEM(t, elliptic.P256())), "\n", "\n      ") + "\n"
 	const least = "apiVersion: polex.dev/v1alpha1\nkind: TrustPolicy\nauthorities:\n  - {issuer: https://accounts.example, subject: anna@acme.example}\n"
 	good := map[string]string{
@@ -348,7 +338,7 @@ func TestSchemaExamples(t *testing.T) {
 func TestDocs(t *testing.T) {
 	raw := must.Get(os.ReadFile("../../docs/reference/trust.md"))(t)
 	page := string(raw)
-	s, dir := schema(t), beside(t)
+	s, dir := schema.Compile(t, schemaFile), beside(t)
 	key := must.Get(os.ReadFile(filepath.Join(dir, "ci.pub")))(t)
 	must.Do(t, os.Mkdir(filepath.Join(dir, "keys"), 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "keys", "release.pub"), key, 0o600))

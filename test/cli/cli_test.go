@@ -26,6 +26,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 	"github.com/polex-dev/polex/test/programs"
+	"github.com/polex-dev/polex/test/schema"
 	"github.com/polex-dev/polex/test/scripttest"
 )
 
@@ -237,10 +238,7 @@ func TestWhatMayDiffer(t *testing.T) {
 // follows checks that the last command wrote JSON that matches a schema in docs/.
 func follows(t *testing.T, name string) func(*testscript.TestScript, bool, []string) {
 	t.Helper()
-	schema := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(must.Get(os.ReadFile("../../docs/" + name))(t))))(t)
-	compiler := jsonschema.NewCompiler()
-	must.Do(t, compiler.AddResource(name, schema))
-	compiled := must.Get(compiler.Compile(name))(t)
+	compiled := schema.Compile(t, "../../docs/"+name)
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) != 1 {
 			ts.Fatalf("usage: reported|told stdout|stderr|file")

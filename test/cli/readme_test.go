@@ -140,38 +140,6 @@ func readTrust(t *testing.T, doc *exception.Document) {
 	must.Get(policyfile.Check(config))(t)
 }
 
-// subcommands lists the subcommands with flags in the pages.
-var subcommands = map[string][][]string{
-	"polex": {{"adopt"}}, "polex-sign": {{"promote"}, {"trusted-root"}}, "polex-guard": {{"serve"}, {"check"}},
-	"polex-audit": {{"notify"}}, "polex-sandbox": {{"run"}, {"serve"}, {"token"}, {"config"}},
-}
-
-// TestFlags checks that every flag in the pages is a flag of a command, and that the README names every command.
-func TestFlags(t *testing.T) {
-	commands, err := filepath.Glob("../../cmd/polex*")
-	if err != nil || len(commands) == 0 {
-		t.Fatal("no commands:", err)
-	}
-	var help strings.Builder
-	for _, dir := range commands {
-		name := filepath.Base(dir)
-		expect.Contains(t, page(t, "README.md"), "`"+name)
-		for _, args := range append([][]string{nil}, subcommands[name]...) {
-			out, err := exec.Command(filepath.Join(binaries, name), append(args, "--help")...).CombinedOutput()
-			must.That(t, err == nil, "%s %s: %v", name, args, err)
-			help.Write(out)
-			help.WriteString(" --help --version \n")
-		}
-	}
-	for _, name := range pages {
-		for _, flag := range regexp.MustCompile(`[ \x60](--[a-z][a-z-]+)`).FindAllStringSubmatch(page(t, name), -1) {
-			if !strings.Contains(help.String(), flag[1]+" ") && !strings.Contains(help.String(), flag[1]+"\n") {
-				t.Errorf("%s names %s, and no command has it", name, flag[1])
-			}
-		}
-	}
-}
-
 // TestDocsScripts: a script runs each command of these pages. A test of the rules looks for the messages
 // of docs/troubleshooting.md.
 func TestDocsScripts(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
 	"github.com/polex-dev/polex/internal/command/cli"
@@ -23,6 +22,7 @@ import (
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/modcache"
 	"github.com/polex-dev/polex/test/must"
+	"github.com/polex-dev/polex/test/schema"
 )
 
 // hostile is text that a pull request may contain in names, messages and values.
@@ -52,32 +52,19 @@ func written(t *testing.T, name string, r *cli.Report) string {
 
 // TestSchemas checks JSON with polex's JSON Schema, and SARIF with the published one.
 func TestSchemas(t *testing.T) {
-	for format, schema := range map[string]struct{ path, right, wrong string }{
+	for format, published := range map[string]struct{ path, right, wrong string }{
 		"json":  {filepath.Join("..", "..", "..", "docs", "report.schema.json"), `"kind": "Report"`, `"kind": "Reports"`},
 		"sarif": {filepath.Join(modcache.Dir(t, modcache.SARIF), "report", "sarif", "testdata", "sarif-schema-2.1.0.json"), `"version": "2.1.0"`, `"version": "2.0"`},
 	} {
-		compiled := compile(t, schema.path)
+		compiled := schema.Compile(t, published.path)
 		for name, r := range map[string]*cli.Report{"findings": report(), "nothing found": {Tool: "polex-verify", Documents: 1}} {
 			text := written(t, format, r)
-			err := compiled.Validate(value(t, text))
+			err := compiled.Validate(schema.Value(t, text))
 			expect.That(t, err == nil, "%s, %s: %v\n%s", format, name, err, text)
-			expect.That(t, compiled.Validate(value(t, strings.Replace(text, schema.right, schema.wrong, 1))) != nil,
-				"%s, %s: the schema accepts %s", format, name, schema.wrong)
+			expect.That(t, compiled.Validate(schema.Value(t, strings.Replace(text, published.right, published.wrong, 1))) != nil,
+				"%s, %s: the schema accepts %s", format, name, published.wrong)
 		}
 	}
-}
-
-func compile(t *testing.T, path string) *jsonschema.Schema {
-	t.Helper()
-	raw := must.Get(os.ReadFile(path))(t)
-	compiler := jsonschema.NewCompiler()
-	must.Do(t, compiler.AddResource("schema.json", value(t, string(raw))))
-	return must.Get(compiler.Compile("schema.json"))(t)
-}
-
-func value(t *testing.T, text string) any {
-	t.Helper()
-	return must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
 }
 
 // TestHostileTextStaysText: in every format, text of a document cannot end a line, change the
