@@ -100,15 +100,20 @@ func TestOursRefusesIncomplete(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := verifier(t, tc.authority).Verify(parse(t, tc.text), time.Now())
-			var rejected *verify.Rejected
-			switch {
-			case tc.want == "" && err != nil:
-				t.Errorf("refused: %v", err)
-			case tc.want != "" && (!errors.As(err, &rejected) || rejected.Reason != tc.want):
-				t.Errorf("got %v, want %s", err, tc.want)
-			}
+			expect.Is(t, "reason", tc.want, reasonOf(t, err))
 		})
 	}
+}
+
+// reasonOf returns the reason of a rejection, or "".
+func reasonOf(t *testing.T, err error) string {
+	t.Helper()
+	var rejected *verify.Rejected
+	if errors.As(err, &rejected) {
+		return rejected.Reason
+	}
+	must.Do(t, err)
+	return ""
 }
 
 // A second signature of the peer counts like the first. A second signature with the log entry of the first is rejected.
@@ -137,18 +142,10 @@ func TestOursVerifiesAppended(t *testing.T) {
 			}}, world.root))(t)
 			v := must.Get(verify.New(policy))(t)
 			opened, err := v.Verify(parse(t, twice), time.Now())
-			var rejected *verify.Rejected
-			switch {
-			case tc.want != "" && (!errors.As(err, &rejected) || rejected.Reason != tc.want):
-				t.Errorf("got %v, want %s", err, tc.want)
-			case tc.want == "" && err != nil:
-				t.Errorf("polex refuses: %v", err)
-			case tc.want == "" && len(opened.Signatures()) != 2:
-				t.Errorf("%d signatures, want 2", len(opened.Signatures()))
-			}
-			if _, err := v.Verify(parse(t, once), time.Now()); !errors.As(err, &rejected) || rejected.Reason != verify.ReasonTooFewAuthorities {
-				t.Errorf("one signature alone: %v, want %s", err, verify.ReasonTooFewAuthorities)
-			}
+			expect.Is(t, "reason", tc.want, reasonOf(t, err))
+			expect.That(t, err != nil || len(opened.Signatures()) == 2, "%+v, want 2 signatures", opened)
+			_, err = v.Verify(parse(t, once), time.Now())
+			expect.Is(t, "one signature alone", verify.ReasonTooFewAuthorities, reasonOf(t, err))
 		})
 	}
 }
@@ -272,19 +269,14 @@ func live(t *testing.T, text string) unstructured.Unstructured {
 
 func TestPeerVerifiesOursByKey(t *testing.T) {
 	key := newKey(t)
-	s := must.Get(sign.WithKey(sign.Config{RekorURL: world.RekorURL, Root: world.root}, key.privatePEM,
-		[]byte(keyPassword)))(t)
+	s := must.Get(sign.WithKey(sign.Config{RekorURL: world.RekorURL, Root: world.root}, key.privatePEM, []byte(keyPassword)))(t)
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			out := must.Get(s.Seal(t.Context(), []*exception.Document{parse(t, text)}, time.Now()))(t)
-			obj := object(t, string(out[0].Source()))
-			byKey := func(path string) func(*k8smanifest.VerifyResourceOption) {
-				return func(vo *k8smanifest.VerifyResourceOption) { vo.KeyPath = path }
+			for path, want := range map[string]bool{key.public: true, newKey(t).public: false} {
+				ok, result, err := peerVerifies(t, object(t, string(out[0].Source())), func(vo *k8smanifest.VerifyResourceOption) { vo.KeyPath = path })
+				expect.That(t, ok == want, "the peer accepts it: %t, want %t: %v, %v", ok, want, result, err)
 			}
-			ok, result, err := peerVerifies(t, obj, byKey(key.public))
-			expect.That(t, ok, "the peer refuses: %v, %v", result, err)
-			ok, _, _ = peerVerifies(t, obj, byKey(newKey(t).public))
-			expect.That(t, !ok, "the peer accepts it by another key")
 		})
 	}
 }
@@ -293,51 +285,44 @@ func TestPeerVerifiesOursByKey(t *testing.T) {
 func TestBothRefuseTampered(t *testing.T) {
 	text := sealed(t, texts["kyverno.io, with comments"])
 	other := sealed(t, texts["policies.kyverno.io"])
-	spec := func(fields map[string]any, obj *unstructured.Unstructured) {
-		for key, value := range fields {
-			obj.Object["spec"].(map[string]any)[key] = value
+	spec := func(key string, value any) func(*unstructured.Unstructured) {
+		return func(obj *unstructured.Unstructured) { obj.Object["spec"].(map[string]any)[key] = value }
+	}
+	annotate := func(key, value string) func(*unstructured.Unstructured) {
+		return func(obj *unstructured.Unstructured) {
+			annotations := obj.GetAnnotations()
+			annotations[key] = value
+			obj.SetAnnotations(annotations)
 		}
 	}
-	annotate := func(obj *unstructured.Unstructured, key, value string) {
-		annotations := obj.GetAnnotations()
-		annotations[key] = value
-		obj.SetAnnotations(annotations)
-	}
-	for name, tamper := range map[string]func(obj *unstructured.Unstructured){
-		"another name":  func(obj *unstructured.Unstructured) { obj.SetName("evil") },
-		"another field": func(obj *unstructured.Unstructured) { spec(map[string]any{"background": true}, obj) },
-		"another policy": func(obj *unstructured.Unstructured) {
-			spec(map[string]any{"exceptions": []any{map[string]any{"policyName": "*", "ruleNames": []any{"*"}}}}, obj)
-		},
-		"another label":      func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"team": "b"}) },
-		"another annotation": func(obj *unstructured.Unstructured) { annotate(obj, "polex.dev/expires-at", "2999-01-01T00:00:00Z") },
-		"another's message":  func(obj *unstructured.Unstructured) { annotate(obj, messageKey, annotationOf(t, other, messageKey)) },
-		"another's signature": func(obj *unstructured.Unstructured) {
-			annotate(obj, signatureKey, annotationOf(t, other, signatureKey))
-		},
-		"another's bundle": func(obj *unstructured.Unstructured) { annotate(obj, bundleKey, annotationOf(t, other, bundleKey)) },
-		"no seal":          func(obj *unstructured.Unstructured) { obj.SetAnnotations(nil) },
+	evil := workflow()
+	evil.Subject += "-evil"
+	for name, tc := range map[string]struct {
+		signer trust.AuthorityConfig
+		tamper func(obj *unstructured.Unstructured)
+	}{
+		"another name":        {workflow(), func(obj *unstructured.Unstructured) { obj.SetName("evil") }},
+		"another field":       {workflow(), spec("background", true)},
+		"another policy":      {workflow(), spec("exceptions", []any{map[string]any{"policyName": "*", "ruleNames": []any{"*"}}})},
+		"another label":       {workflow(), func(obj *unstructured.Unstructured) { obj.SetLabels(map[string]string{"team": "b"}) }},
+		"another annotation":  {workflow(), annotate("polex.dev/expires-at", "2999-01-01T00:00:00Z")},
+		"another's message":   {workflow(), annotate(messageKey, annotationOf(t, other, messageKey))},
+		"another's signature": {workflow(), annotate(signatureKey, annotationOf(t, other, signatureKey))},
+		"another's bundle":    {workflow(), annotate(bundleKey, annotationOf(t, other, bundleKey))},
+		"no seal":             {workflow(), func(obj *unstructured.Unstructured) { obj.SetAnnotations(nil) }},
+		"another signer":      {evil, func(*unstructured.Unstructured) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := object(t, text)
-			tamper(&obj)
-			ok, result, _ := peerVerifies(t, obj, byWorkflow)
+			tc.tamper(&obj)
+			ok, result, _ := peerVerifies(t, obj, func(vo *k8smanifest.VerifyResourceOption) {
+				byWorkflow(vo)
+				vo.Signers = k8smanifest.SignerList{tc.signer.Subject}
+			})
 			expect.That(t, !ok, "the peer accepts it: %v", result)
 			doc := must.Get(exception.FromObject(obj.Object))(t)
-			_, err := verifier(t, workflow()).Verify(doc, time.Now())
+			_, err := verifier(t, tc.signer).Verify(doc, time.Now())
 			expect.That(t, err != nil, "polex accepts it")
 		})
 	}
-	t.Run("another signer", func(t *testing.T) {
-		stranger := func(vo *k8smanifest.VerifyResourceOption) {
-			byWorkflow(vo)
-			vo.Signers = k8smanifest.SignerList{subject() + "-evil"}
-		}
-		ok, result, _ := peerVerifies(t, object(t, text), stranger)
-		expect.That(t, !ok, "the peer accepts it: %v", result)
-		authority := workflow()
-		authority.Subject += "-evil"
-		_, err := verifier(t, authority).Verify(parse(t, text), time.Now())
-		expect.That(t, err != nil, "polex accepts it")
-	})
 }

@@ -2,7 +2,6 @@ package interop_test
 
 import (
 	"encoding/base64"
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -123,23 +122,12 @@ func judge(t *testing.T, p published, config trust.Config, root *trust.Root, now
 	if err != nil && strings.Contains(err.Error(), "cannot be reached") {
 		return notLoaded
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", p.id(), err)
-	}
+	must.That(t, err == nil, "%s: %v", p.id(), err)
 	v := must.Get(verify.New(policy))(t)
 	doc, err := exception.Parse(p.raw, p.file)
-	if err != nil {
-		t.Fatalf("%s: %v", p.id(), err)
-	}
+	must.That(t, err == nil, "%s: %v", p.id(), err)
 	_, err = v.Verify(doc, now)
-	var rejected *verify.Rejected
-	if err != nil && !errors.As(err, &rejected) {
-		t.Fatalf("%s: %v", p.id(), err)
-	}
-	if rejected != nil {
-		return rejected.Reason
-	}
-	return ""
+	return reasonOf(t, err)
 }
 
 func withoutLog(c trust.Config) trust.Config {

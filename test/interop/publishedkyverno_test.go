@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -190,59 +186,28 @@ func kyvernoCLIPublished(t *testing.T, dir string) []published {
 func kyvernoGoPublished(t *testing.T, dir string) []published {
 	t.Helper()
 	const file = "pkg/engine/handlers/validation/validate_manifest_test.go"
-	source := readPublished(t, dir, file)
-	parsed := must.Get(parser.ParseFile(token.NewFileSet(), file, source, 0))(t)
-	texts := stringsOf(t, parsed)
+	source := string(readPublished(t, dir, file))
+	texts := map[string]string{}
+	for _, m := range goText.FindAllStringSubmatch(source, -1) {
+		texts[m[1]] = m[2]
+	}
 	var all []published
-	for _, declared := range parsed.Decls {
-		function, ok := declared.(*ast.FuncDecl)
-		if !ok || !strings.HasPrefix(function.Name.Name, "Test") {
-			continue
-		}
-		body := string(source[function.Body.Pos()-1 : function.Body.End()-1])
+	for name, body := range functions(source) {
 		one := func(pattern string) string {
 			found := regexp.MustCompile(pattern).FindAllStringSubmatch(body, -1)
-			if len(found) != 1 {
-				t.Fatalf("%s: %d of %s", function.Name.Name, len(found), pattern)
-			}
+			must.That(t, len(found) == 1, "%s: %d of %s", name, len(found), pattern)
 			return found[0][1]
 		}
 		var request struct{ Object json.RawMessage }
-		if err := json.Unmarshal([]byte(texts[one(`json\.Unmarshal\(\[\]byte\((\w+)\), &request\)`)]), &request); err != nil {
-			t.Fatalf("%s: %v", function.Name.Name, err)
-		}
-		all = append(all, published{project: "Kyverno", file: file, name: function.Name.Name,
+		must.Do(t, json.Unmarshal([]byte(texts[one(`json\.Unmarshal\(\[\]byte\((\w+)\), &request\)`)]), &request))
+		all = append(all, published{project: "Kyverno", file: file, name: name,
 			theirs: one(`assert\.Equal\(t, verified, (true|false)\)`) == "true", config: attestorsOf(t, body, texts).config(t), raw: request.Object})
 	}
 	return all
 }
 
-// stringsOf returns the texts that a file declares outside of functions, by name.
-func stringsOf(t *testing.T, file *ast.File) map[string]string {
-	t.Helper()
-	texts := map[string]string{}
-	for _, declared := range file.Decls {
-		general, ok := declared.(*ast.GenDecl)
-		if !ok {
-			continue
-		}
-		for _, spec := range general.Specs {
-			value, ok := spec.(*ast.ValueSpec)
-			if !ok || len(value.Values) != 1 {
-				continue
-			}
-			literal, ok := value.Values[0].(*ast.BasicLit)
-			if !ok {
-				continue
-			}
-			text := must.Get(strconv.Unquote(literal.Value))(t)
-			texts[value.Names[0].Name] = text
-		}
-	}
-	return texts
-}
-
 var (
+	goText     = regexp.MustCompile("(?m)^(?:var|const) (\\w+) = `([^`]*)`")
 	goAttestor = regexp.MustCompile("PublicKeys: (\\w+),|Raw: \\[\\]byte\\(`([^`]+)`\\)")
 	goCount    = regexp.MustCompile(`count := (\d+)\n`)
 )
