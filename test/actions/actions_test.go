@@ -1,6 +1,7 @@
 package actions_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,19 +29,21 @@ type action struct {
 	}
 }
 
+// parsed reads a YAML file.
+func parsed[T any](t *testing.T, path string) (value T) {
+	t.Helper()
+	err := yaml.Unmarshal(must.Get(os.ReadFile(path))(t), &value)
+	must.That(t, err == nil, "%s: %v", path, err)
+	return value
+}
+
 func actions(t *testing.T) map[string]action {
 	t.Helper()
 	files, err := filepath.Glob("../../actions/*/action.yml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("there are no actions", err)
-	}
+	must.That(t, err == nil && len(files) > 0, "there are no actions: %v", err)
 	found := map[string]action{}
 	for _, file := range files {
-		raw := must.Get(os.ReadFile(file))(t)
-		var a action
-		err := yaml.Unmarshal(raw, &a)
-		must.That(t, err == nil, "%s: %v", file, err)
-		found[filepath.Dir(file)] = a
+		found[filepath.Dir(file)] = parsed[action](t, file)
 	}
 	return found
 }
@@ -183,6 +186,7 @@ func TestBash32(t *testing.T) {
 }
 
 type workflow struct {
+	On          map[string]any `json:"true"` // the key "on" is a boolean in YAML 1.1
 	Permissions map[string]string
 	Jobs        map[string]job
 }
@@ -203,53 +207,53 @@ func template(t *testing.T) map[string]workflow {
 	must.That(t, err == nil && len(files) == 3, "there are other workflows than three: %q, %v", files, err)
 	found := map[string]workflow{}
 	for _, file := range files {
-		raw := must.Get(os.ReadFile(file))(t)
-		var w workflow
-		err := yaml.Unmarshal(raw, &w)
-		must.That(t, err == nil, "%s: %v", file, err)
-		found[filepath.Base(file)] = w
+		found[filepath.Base(file)] = parsed[workflow](t, file)
 	}
 	return found
 }
 
 // rights lists the permissions of each job of the template. A job gets another permission only after a change here.
-var rights = map[string]map[string]string{
-	"pull-request.yaml/validate":       {"contents": "read"},
-	"pull-request.yaml/verify":         {"contents": "read"},
-	"pull-request.yaml/notify-refused": {"pull-requests": "write"},
-	"merge.yaml/settings":              {"contents": "read"},
-	"merge.yaml/sign":                  {"contents": "read", "pull-requests": "read", "id-token": "write"},
-	"merge.yaml/commit":                {"contents": "write"},
-	"merge.yaml/notify":                {"contents": "read", "pull-requests": "write"},
-	"merge.yaml/notify-refused":        {"pull-requests": "write"},
-	"schedule.yaml/expire":             {"contents": "write"},
-	"schedule.yaml/notify":             {"contents": "read", "pull-requests": "write"},
+var rights = map[string]map[string]map[string]string{
+	"pull-request.yaml": {
+		"validate":       {"contents": "read"},
+		"verify":         {"contents": "read"},
+		"notify-refused": {"pull-requests": "write"},
+	},
+	"merge.yaml": {
+		"settings":       {"contents": "read"},
+		"sign":           {"contents": "read", "pull-requests": "read", "id-token": "write"},
+		"commit":         {"contents": "write"},
+		"notify":         {"contents": "read", "pull-requests": "write"},
+		"notify-refused": {"pull-requests": "write"},
+	},
+	"schedule.yaml": {
+		"expire": {"contents": "write"},
+		"notify": {"contents": "read", "pull-requests": "write"},
+	},
 }
 
 // TestTemplateRights: each job has only the permissions that it needs, there are no common ones,
 // and a job that can sign cannot write.
 func TestTemplateRights(t *testing.T) {
-	met := map[string]bool{}
 	for file, w := range template(t) {
-		expect.That(t, w.Permissions != nil && len(w.Permissions) == 0,
-			"%s gives every job %v, and nothing is what it has to say", file, w.Permissions)
+		hasRights(t, file, w, rights[file])
 		for name, j := range w.Jobs {
-			at := file + "/" + name
-			met[at] = true
-			expect.That(t, maps.Equal(j.Permissions, rights[at]), "%s may %v, not %v", at, j.Permissions, rights[at])
-			expect.That(t, j.TimeoutMinutes != 0, "%s may run for hours", at)
-			if j.Permissions["id-token"] == "write" && slices.Contains(slices.Collect(maps.Values(without(j.Permissions, "id-token"))), "write") {
-				t.Errorf("%s can sign and write", at)
-			}
+			expect.That(t, j.TimeoutMinutes != 0, "%s/%s may run for hours", file, name)
+			writes := slices.DeleteFunc(slices.Collect(maps.Keys(j.Permissions)), func(right string) bool { return j.Permissions[right] != "write" })
+			expect.That(t, len(writes) == 1 || !slices.Contains(writes, "id-token"), "%s/%s can sign and write", file, name)
 		}
 	}
-	expect.That(t, len(met) == len(rights), "the jobs are %v", met)
 }
 
-func without(permissions map[string]string, name string) map[string]string {
-	rest := maps.Clone(permissions)
-	delete(rest, name)
-	return rest
+// hasRights compares the permissions of a workflow's jobs. The jobs have none in common.
+func hasRights(t *testing.T, file string, w workflow, rights map[string]map[string]string) {
+	t.Helper()
+	expect.That(t, w.Permissions != nil && len(w.Permissions) == 0, "%s gives every job %v", file, w.Permissions)
+	got := map[string]map[string]string{}
+	for name, j := range w.Jobs {
+		got[name] = j.Permissions
+	}
+	expect.Equal(t, "the rights of the jobs of "+file, rights, got)
 }
 
 // TestTemplateSteps: a job runs only GitHub's and polex's actions, pinned by commit, with inputs
@@ -292,32 +296,20 @@ func TestTemplateTriggers(t *testing.T) {
 			text, _, _ := strings.Cut(shown, "```\n")
 			raw = []byte(text)
 		}
-		var w struct {
-			On struct { // the key "on" is a boolean in YAML 1.1
-				Requests struct{ Branches, Types []string } `json:"pull_request"`
-			} `json:"true"`
-		}
+		var w workflow
 		must.Do(t, yaml.Unmarshal(raw, &w))
-		if got := w.On.Requests; !slices.Equal(got.Branches, []string{"main"}) || !slices.Equal(got.Types, []string{"opened", "synchronize", "reopened", "edited"}) {
-			t.Errorf("%s runs for the branches %q and the events %q of pull requests", file, got.Branches, got.Types)
-		}
+		want := map[string]any{"branches": []any{"main"}, "types": []any{"opened", "synchronize", "reopened", "edited"}}
+		expect.Equal(t, "requests that start "+file, any(want), w.On["pull_request"])
 	}
 }
 
 // TestTemplateMerge: every push to main starts the workflow, with any change, and so can a person:
 // GitHub compares `paths` with 300 files only, and a run can leave exceptions to a later run.
 func TestTemplateMerge(t *testing.T) {
-	raw, err := os.ReadFile("../../examples/github/.github/workflows/merge.yaml")
-	must.Do(t, err)
-	var w struct {
-		On map[string]map[string]any `json:"true"`
-	}
-	must.Do(t, yaml.Unmarshal(raw, &w))
-	want := map[string]map[string]any{"push": {"branches": []any{"main"}}, "workflow_dispatch": nil}
-	expect.Equal(t, "triggers", want, w.On)
-	if raw, err = os.ReadFile("../../examples/gitlab/.gitlab-ci.yml"); err != nil || strings.Contains(string(raw), "changes:") {
-		t.Errorf("GitLab's pipeline depends on the changed files: %v", err)
-	}
+	want := map[string]any{"push": map[string]any{"branches": []any{"main"}}, "workflow_dispatch": nil}
+	expect.Equal(t, "triggers", want, template(t)["merge.yaml"].On)
+	raw := must.Get(os.ReadFile("../../examples/gitlab/.gitlab-ci.yml"))(t)
+	expect.That(t, !strings.Contains(string(raw), "changes:"), "GitLab's pipeline depends on the changed files")
 }
 
 // TestTemplateOwners: the policy team owns the requested exceptions. The platform team owns all
@@ -330,15 +322,13 @@ func TestTemplateOwners(t *testing.T) {
 		raw := must.Get(os.ReadFile("../../examples/" + file))(t)
 		owners, err := codeowners.ParseFile(strings.NewReader(strings.NewReplacer("<owner>", "acme", "<group>", "acme", "<policy team>", "policy", "<platform team>", "platform").Replace(string(raw))))
 		must.That(t, err == nil, "%s: %v", file, err)
-		for _, path := range append(decides, ".polex.yaml", "trust.yaml", "trusted_root.json", "trust/root.json", "cosign.pub", "unsigned/cosign.pub", "keys/cosign.pem", "policies/pods.yaml",
-			"CODEOWNERS", "docs/CODEOWNERS", "unsigned/CODEOWNERS", ".gitattributes", "unsigned/.gitattributes", ".gitmodules", "signed/a.yaml", "signed/team/a.yaml") {
-			if got, err := owners.Match(path); err != nil || got == nil || len(got.Owners) != 1 || got.Owners[0].String() != "@acme/platform" {
-				t.Errorf("%s: %s is owned by %v, %v", file, path, got, err)
-			}
-		}
-		for _, path := range []string{"unsigned/a.yaml", "unsigned/team/a.yaml"} {
-			if got, err := owners.Match(path); err != nil || got == nil || len(got.Owners) != 1 || got.Owners[0].String() != "@acme/policy" {
-				t.Errorf("%s: %s is owned by %v, %v", file, path, got, err)
+		trust := append(decides, ".polex.yaml", "trust.yaml", "trusted_root.json", "trust/root.json", "cosign.pub", "unsigned/cosign.pub",
+			"keys/cosign.pem", "policies/pods.yaml", "CODEOWNERS", "docs/CODEOWNERS", "unsigned/CODEOWNERS", ".gitattributes",
+			"unsigned/.gitattributes", ".gitmodules", "signed/a.yaml", "signed/team/a.yaml")
+		for team, paths := range map[string][]string{"@acme/platform": trust, "@acme/policy": {"unsigned/a.yaml", "unsigned/team/a.yaml"}} {
+			for _, path := range paths {
+				got, err := owners.Match(path)
+				expect.That(t, err == nil && got != nil && fmt.Sprint(got.Owners) == "["+team+"]", "%s: %s is owned by %v, %v", file, path, got, err)
 			}
 		}
 	}

@@ -27,8 +27,6 @@ import (
 	"testing"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/must"
 )
@@ -66,20 +64,10 @@ func TestWorkflowRights(t *testing.T) {
 	expect.That(t, len(files) == len(projectRights),
 		"there are %d workflows, and the rights of %d", len(files), len(projectRights))
 	for file, jobs := range projectRights {
-		raw := must.Get(os.ReadFile("../../.github/workflows/" + file))(t)
-		var w struct {
-			workflow
-			On map[string]any `json:"true"` // the key "on" is a boolean in YAML 1.1
-		}
-		must.Do(t, yaml.Unmarshal(raw, &w))
-		got := slices.Sorted(maps.Keys(w.On))
-		expect.That(t, slices.Equal(got, triggers[file]), "%s starts on %v, want %v", file, got, triggers[file])
-		expect.That(t, w.Permissions != nil && len(w.Permissions) == 0,
-			"the jobs of %s have %v in common", file, w.Permissions)
-		expect.That(t, len(w.Jobs) == len(jobs), "%s has %d jobs, and the rights of %d", file, len(w.Jobs), len(jobs))
+		w := parsed[workflow](t, "../../.github/workflows/"+file)
+		expect.Equal(t, file+" starts on", triggers[file], slices.Sorted(maps.Keys(w.On)))
+		hasRights(t, file, w, jobs)
 		for name, j := range w.Jobs {
-			expect.That(t, maps.Equal(j.Permissions, jobs[name]),
-				"%s: %s may %v, want %v", file, name, j.Permissions, jobs[name])
 			for i, step := range j.Steps {
 				expect.That(t, step.Run != "" || own.MatchString(step.Uses),
 					"%s: %s, step %d runs %q", file, name, i, step.Uses)
@@ -191,8 +179,7 @@ func archived(t *testing.T, command string, further ...string) []byte {
 // file with the certificate authority of the names.
 func play(t *testing.T, handler http.Handler, names ...string) []string {
 	t.Helper()
-	certificate, authority, err := certified(names)
-	must.Do(t, err)
+	certificate, authority := certified(t, names)
 	authorities := filepath.Join(t.TempDir(), "authorities.pem")
 	must.Do(t, os.WriteFile(authorities, authority, 0o600))
 	server := httptest.NewUnstartedServer(handler)
@@ -235,18 +222,13 @@ func tunnel(address string) http.HandlerFunc {
 }
 
 // certified returns a certificate for names, and its certificate authority in PEM.
-func certified(names []string) (tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("generate key: %w", err)
-	}
+func certified(t *testing.T, names []string) (tls.Certificate, []byte) {
+	t.Helper()
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	now := time.Now()
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hosts of a test"}, DNSNames: names,
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("create certificate: %w", err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
