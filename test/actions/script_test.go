@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GITHUB_OUTPUT", filepath.Join(env.WorkDir, "output"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": revision, "outputs": outputs, "gitlab": gitlab, "checks": checks, "token": token,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": scripttest.Exits, "revision": scripttest.Takes("revision variable ref", revision), "outputs": outputs, "gitlab": scripttest.Takes("gitlab status job", gitlab), "checks": checks, "token": scripttest.Takes("token file variable", token),
 			"forge": scripttest.Forge, "pulls": scripttest.Pulls},
 	})
 }
@@ -55,10 +55,7 @@ func built(t *testing.T) string {
 }
 
 // revision VARIABLE REF sets a variable to the commit of a ref.
-func revision(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: revision variable ref")
-	}
+func revision(ts *testscript.TestScript, args []string) {
 	ts.Check(ts.Exec("git", "rev-parse", args[1]))
 	ts.Setenv(args[0], ts.ReadFile("stdout")[:40])
 }
@@ -123,10 +120,7 @@ func checks(ts *testscript.TestScript, neg bool, args []string) {
 
 // gitlab STATUS JOB runs the script of a job in examples/gitlab in a shell, as a runner does,
 // without installing anything first.
-func gitlab(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: gitlab status job")
-	}
+func gitlab(ts *testscript.TestScript, args []string) {
 	scripttest.Exits(ts, false, []string{args[0], "sh", "-e", "-c", jobScript(ts, args[1])})
 }
 
@@ -149,10 +143,7 @@ func jobScript(ts *testscript.TestScript, job string) string {
 }
 
 // token FILE VARIABLE writes a token of the trusted identity to the file that a GitLab job reads. A person can keep it.
-func token(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: token file variable")
-	}
+func token(ts *testscript.TestScript, args []string) {
 	jwt, err := sandbox.RequestToken(context.Background(), filepath.Dir(ts.Getenv("CONFIG")), sandbox.Identity{}, "sigstore")
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(jwt), 0o600))

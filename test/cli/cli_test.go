@@ -68,23 +68,23 @@ func TestScripts(t *testing.T) {
 			"exits":      scripttest.Exits,
 			"same":       same,
 			"token":      token,
-			"filler":     filler,
-			"binary":     binary,
+			"filler":     scripttest.Takes("filler file mebibytes", filler),
+			"binary":     scripttest.Takes("binary file", binary),
 			"browser":    browser,
-			"tuf":        tuf,
-			"fault":      fault,
+			"tuf":        scripttest.Takes("tuf serve|publish|expire|break file", tuf),
+			"fault":      scripttest.Takes("fault variable kind", fault),
 			"actions":    actions,
 			"github":     gitHub,
 			"forge":      scripttest.Forge,
 			"pull":       scripttest.Pull,
 			"pulls":      scripttest.Pulls,
-			"people":     people,
-			"keypair":    keypair,
+			"people":     scripttest.Takes("people log", people),
+			"keypair":    scripttest.Takes("keypair private public password", keypair),
 			"reported":   follows(t, "report.schema.json"),
 			"told":       follows(t, "ledger.schema.json"),
 			"documented": documented(t, "\x00"),
 			"line":       documented(t, "\n"),
-			"shell":      shell,
+			"shell":      scripttest.Takes("shell line", shell),
 		},
 	})
 }
@@ -118,18 +118,12 @@ func browse(url string) int {
 }
 
 // shell LINE runs a line in a shell.
-func shell(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: shell 'line'")
-	}
+func shell(ts *testscript.TestScript, args []string) {
 	ts.Check(ts.Exec("sh", "-ec", args[0]))
 }
 
 // filler FILE MEBIBYTES writes a large YAML file.
-func filler(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: filler file mebibytes")
-	}
+func filler(ts *testscript.TestScript, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	line := append(bytes.Repeat([]byte("x"), 1023), '\n')
@@ -146,10 +140,7 @@ func filler(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // binary FILE writes bytes that are not text.
-func binary(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 1 {
-		ts.Fatalf("usage: binary file")
-	}
+func binary(ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte{0x7f, 'E', 'L', 'F', 0, 0, 0xff, 0xfe}, 0o600))
 }
 
@@ -239,12 +230,9 @@ func TestWhatMayDiffer(t *testing.T) {
 func follows(t *testing.T, name string) func(*testscript.TestScript, bool, []string) {
 	t.Helper()
 	compiled := schema.Compile(t, "../../docs/"+name)
-	return func(ts *testscript.TestScript, neg bool, args []string) {
-		if neg || len(args) != 1 {
-			ts.Fatalf("usage: reported|told stdout|stderr|file")
-		}
+	return scripttest.Takes("reported|told stdout|stderr|file", func(ts *testscript.TestScript, args []string) {
 		written, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[0])))
 		ts.Check(err)
 		ts.Check(compiled.Validate(written))
-	}
+	})
 }

@@ -3,6 +3,8 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -10,6 +12,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +25,7 @@ import (
 	"github.com/polex-dev/polex/internal/sandbox"
 	"github.com/polex-dev/polex/internal/sandbox/sandboxtest"
 	"github.com/polex-dev/polex/internal/sandbox/tufrepo"
+	"github.com/polex-dev/polex/test/mergedpull"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -79,10 +84,7 @@ func token(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // keypair PRIVATE PUBLIC PASSWORD writes a key pair in cosign's format.
-func keypair(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: keypair private public password")
-	}
+func keypair(ts *testscript.TestScript, args []string) {
 	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte(args[2]), nil })
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), keys.PrivateBytes, 0o600))
@@ -100,10 +102,7 @@ var tufKey = tufKeyType{}
 // tuf serve FILE starts a TUF repository at $TUF with the file as the trusted root, and writes its
 // root.json. Then tuf publish FILE replaces the file, tuf expire FILE publishes it with expired
 // metadata, and tuf break PATH publishes a wrong signature.
-func tuf(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: tuf serve|publish|expire|break file")
-	}
+func tuf(ts *testscript.TestScript, args []string) {
 	server := ts.Value(tufKey).(*tufServer)
 	content := func() []byte {
 		raw, err := os.ReadFile(ts.MkAbs(args[1]))
@@ -140,10 +139,7 @@ func tuf(ts *testscript.TestScript, _ bool, args []string) {
 
 // fault VARIABLE KIND starts a proxy for the server at the variable's address, and sets $FAULTY to the proxy's address.
 // The kinds are those of faults. A fault is permanent; with the prefix once-, it occurs the first time only.
-func fault(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: fault variable kind")
-	}
+func fault(ts *testscript.TestScript, args []string) {
 	target, err := url.Parse(ts.Getenv(args[0]))
 	ts.Check(err)
 	kind, once := strings.CutPrefix(args[1], "once-")
@@ -229,4 +225,97 @@ var faults = map[string]func(faulty) *httptest.ResponseRecorder{
 		f.say(said, said.Body.Len())
 		return heard
 	},
+}
+
+// gitHub is the script command
+//
+//	github CLONE [APPROVER...]
+//
+// It sets the environment of a workflow for the merge at the clone's HEAD. It starts a GitHub API
+// that knows this merge as pull request 12 of alice, approved by the given approvers. They have
+// write access, and they approved the merge's second parent.
+func gitHub(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: github clone [approver...]")
+	}
+	git := func(arguments ...string) string {
+		out, err := exec.Command("git", append([]string{"-C", ts.MkAbs(args[0])}, arguments...)...).Output()
+		ts.Check(err)
+		return string(out)
+	}
+	server := mergedpull.Serve(git, args[1:]...)
+	ts.Defer(server.Close)
+	event := ts.MkAbs("event.json")
+	ts.Check(os.WriteFile(event, []byte("{}"), 0o600))
+	for name, value := range map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_API_URL": server.URL, "GITHUB_EVENT_PATH": event,
+		"GITHUB_REF": "refs/heads/main", "GITHUB_REPOSITORY": mergedpull.Repository, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_TOKEN": mergedpull.Token} {
+		ts.Setenv(name, value)
+	}
+}
+
+// people is the script command
+//
+//	people LOG
+//
+// It starts a server that accepts webhooks and GitHub comments for acme/exceptions, and writes each
+// changing request to a file. It sets these variables: HOOK for a working webhook, BROKEN for one
+// that fails, NOTICE_TOKEN, and those of a runner.
+func people(ts *testscript.TestScript, args []string) {
+	const token = "ghs_s3cr3t0123456789"
+	type object = map[string]any
+	var mu sync.Mutex
+	comments := map[string][]object{}
+	log := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(log, nil, 0o600))
+	note := func(r *http.Request) []byte {
+		raw, _ := io.ReadAll(r.Body)
+		f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, _ = fmt.Fprintf(f, "%s %s\n%s\n", r.Method, r.URL.Path, raw)
+			_ = f.Close()
+		}
+		return raw
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /hook/", func(_ http.ResponseWriter, r *http.Request) { note(r) })
+	mux.HandleFunc("POST /broken/", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "gone: "+r.URL.String(), http.StatusGone) })
+	const at = "/repos/acme/exceptions"
+	mux.HandleFunc("GET "+at+"/commits/{sha}/pulls", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `[{"number":14,"html_url":"https://github.com/acme/exceptions/pull/14","merged_at":"2026-11-20T10:11:12Z",`+
+			`"head":{"sha":"4444444444444444444444444444444444444444"},"base":{"repo":{"full_name":"acme/exceptions"}}}]`)
+	})
+	mux.HandleFunc("GET "+at+"/issues/{number}/comments", func(w http.ResponseWriter, r *http.Request) {
+		mine := comments[r.PathValue("number")]
+		if r.URL.Query().Get("page") != "1" || mine == nil {
+			mine = []object{}
+		}
+		_ = json.NewEncoder(w).Encode(mine)
+	})
+	mux.HandleFunc("POST "+at+"/issues/{number}/comments", func(w http.ResponseWriter, r *http.Request) {
+		number := r.PathValue("number")
+		c := object{"id": len(comments[number]) + 1, "user": object{"login": "github-actions[bot]"}}
+		_ = json.Unmarshal(note(r), &c)
+		comments[number] = append(comments[number], c)
+		_ = json.NewEncoder(w).Encode(c)
+	})
+	mux.HandleFunc("PATCH "+at+"/issues/comments/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		c := object{"id": id}
+		_ = json.Unmarshal(note(r), &c)
+		_ = json.NewEncoder(w).Encode(c)
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.HasPrefix(r.URL.Path, "/repos/") && r.Header.Get("Authorization") != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
+	ts.Defer(server.Close)
+	for name, value := range map[string]string{"HOOK": server.URL + "/hook/s3cr3tpart", "BROKEN": server.URL + "/broken/s3cr3tpart", "NOTICE_TOKEN": token,
+		"GITHUB_API_URL": server.URL, "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_SERVER_URL": "https://github.com"} {
+		ts.Setenv(name, value)
+	}
 }

@@ -302,40 +302,25 @@ func TestNothingThatShipsPullsIn(t *testing.T) {
 	}
 }
 
-// only checks that no packages other than importers, and those below them, import a package or one below it.
-func only(t *testing.T, all []pkg, path string, importers ...string) {
-	t.Helper()
-	for _, p := range all {
-		if covers(path, p.rel()) || slices.ContainsFunc(importers, func(i string) bool { return covers(i, p.rel()) }) {
-			continue
-		}
-		for _, imported := range p.Imports {
-			if covers(module+"/"+path, imported) {
-				t.Errorf("%s imports %s: only %s may", p.rel(), imported, strings.Join(importers, ", "))
-			}
-		}
+// TestOnly lists packages that only some others, and those below them, may import.
+func TestOnly(t *testing.T) {
+	importers := map[string][]string{
+		"internal/tufroot": {commands + "/sign"},            // nothing that verifies fetches a trusted root
+		"internal/sandbox": {commands + "/sandbox", "test"}, // it makes its own trusted root
 	}
-}
-
-// TestNothingThatVerifiesFetches: only the command for it fetches a trusted root.
-func TestNothingThatVerifiesFetches(t *testing.T) {
-	only(t, list(t, "./..."), "internal/tufroot", commands+"/sign")
-}
-
-// TestSandboxStaysOut: the sandbox makes its own trusted root, so only its command and tests may use it.
-func TestSandboxStaysOut(t *testing.T) {
-	only(t, list(t, "./..."), "internal/sandbox", commands+"/sandbox", "test")
-}
-
-// TestGatesStaySmall: a command does not link another one. Only polex links them all.
-func TestGatesStaySmall(t *testing.T) {
-	binaries, err := filepath.Glob("../../cmd/polex-*")
-	if err != nil || len(binaries) == 0 {
-		t.Fatal(binaries, err)
-	}
-	all := list(t, "./...")
-	for _, binary := range binaries {
+	binaries := must.Get(filepath.Glob("../../cmd/polex-*"))(t)
+	must.That(t, len(binaries) > 0, "there are no commands")
+	for _, binary := range binaries { // a command does not link another one: only polex links them all
 		_, name, _ := strings.Cut(filepath.Base(binary), "-")
-		only(t, all, commands+"/"+name, "cmd/polex-"+name, commands+"/polex")
+		importers[commands+"/"+name] = []string{"cmd/polex-" + name, commands + "/polex"}
+	}
+	for _, p := range list(t, "./...") {
+		for path, may := range importers {
+			if covers(path, p.rel()) || slices.ContainsFunc(may, func(i string) bool { return covers(i, p.rel()) }) {
+				continue
+			}
+			expect.That(t, !slices.ContainsFunc(p.Imports, func(imported string) bool { return covers(module+"/"+path, imported) }),
+				"%s imports %s: only %s may", p.rel(), path, strings.Join(may, ", "))
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os/exec"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -27,5 +28,15 @@ func Exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s exits %d, not %d", args[1], got, want)
+	}
+}
+
+// Takes makes a script command of a function that takes a number of arguments. The usage names them.
+func Takes(usage string, run func(ts *testscript.TestScript, args []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != strings.Count(usage, " ") {
+			ts.Fatalf("usage: %s", usage)
+		}
+		run(ts, args)
 	}
 }

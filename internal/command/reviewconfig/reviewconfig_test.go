@@ -2,10 +2,7 @@ package reviewconfig_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +19,7 @@ import (
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/test/expect"
 	"github.com/polex-dev/polex/test/gitrepo"
+	"github.com/polex-dev/polex/test/mergedpull"
 	"github.com/polex-dev/polex/test/must"
 )
 
@@ -30,8 +28,8 @@ func workflow(t testing.TB) map[string]string {
 	t.Helper()
 	event := filepath.Join(t.TempDir(), "event.json")
 	must.Do(t, os.WriteFile(event, []byte("{}"), 0o600))
-	return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "acme/exceptions", "GITHUB_REF": "refs/heads/main",
-		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": "ghs_0123456789"}
+	return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": mergedpull.Repository, "GITHUB_REF": "refs/heads/main",
+		"GITHUB_EVENT_PATH": event, "GITHUB_TOKEN": mergedpull.Token}
 }
 
 func options(t testing.TB, promote, renewals string, environment map[string]string) (reviewconfig.Options, error) {
@@ -190,40 +188,14 @@ func newClone(t *testing.T, content string) *clone {
 	return c
 }
 
-// gitHub answers requests about pull request 12. bob approved the commit in the clone.
-func (c *clone) gitHub() *httptest.Server {
-	type object = map[string]any
-	type list = []any
-	approved := c.Line("rev-parse", "mongo")
-	alice, bob := object{"id": 1, "login": "alice", "type": "User"}, object{"id": 2, "login": "bob", "type": "User"}
-	root, folder, blob := c.Line("rev-parse", "mongo^{tree}"), c.Line("rev-parse", "mongo:unsigned"), c.Line("rev-parse", "mongo:unsigned/mongo.yaml")
-	answers := map[string]any{
-		"/commits/" + c.head + "/pulls": list{object{"number": 12, "html_url": "https://github.com/acme/exceptions/pull/12", "user": alice, "merged_at": "2026-11-20T10:11:12Z",
-			"merge_commit_sha": c.head, "head": object{"sha": approved}, "base": object{"ref": "main", "repo": object{"full_name": "acme/exceptions"}}}},
-		"/pulls/12/reviews":             list{object{"id": 1, "user": bob, "state": "APPROVED", "commit_id": approved, "submitted_at": "2026-11-20T09:00:00Z"}},
-		"/commits/" + approved:          object{"sha": approved, "author": alice, "commit": object{"tree": object{"sha": root}}},
-		"/collaborators/bob/permission": object{"permission": "write", "user": bob},
-		"/git/trees/" + root:            object{"tree": list{object{"path": "unsigned", "type": "tree", "mode": "040000", "sha": folder}}},
-		"/git/trees/" + folder:          object{"tree": list{object{"path": "mongo.yaml", "type": "blob", "mode": "100644", "sha": blob}}},
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer, there := answers[strings.TrimPrefix(r.URL.Path, "/repos/acme/exceptions")]
-		if !there {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		_ = json.NewEncoder(w).Encode(answer)
-	}))
-	c.TB.Cleanup(server.Close)
-	return server
-}
-
 func (c *clone) recorder(promote string) *record.Recorder {
 	c.TB.Helper()
 	repository := must.Get(git.Open(context.Background(), c.Dir))(c.TB)
 	c.TB.Cleanup(func() { _ = repository.Close() })
 	environment := workflow(c.TB)
-	environment["GITHUB_API_URL"] = c.gitHub().URL
+	server := mergedpull.Serve(c.Git, "bob")
+	c.TB.Cleanup(server.Close)
+	environment["GITHUB_API_URL"] = server.URL
 	o := must.Get(options(c.TB, promote, "", environment))(c.TB)
 	o.Repository = repository
 	return must.Get(reviewconfig.New(o))(c.TB)
