@@ -199,63 +199,47 @@ func schemaKeys(above string, s, defs object) []string {
 // TestValues: both reject the same values.
 func TestValues(t *testing.T) {
 	s := schematest.Compile(t, "../../docs/polex.schema.json")
-	for text, ok := range map[string]bool{
-		"shape: {preset: baseline, maxPolicies: 0, require: [], namespaces: []}":              true,
-		"shape: {checks: {wildcard-rule: \"off\", no-expiry: warning, reaches-guard: error}}": true,
-		"promote: {record: trailers, approvalsFrom: trailers, requireApprovals: 0}":           true,
-		"sigstore: {rekorURL: 'http://localhost:3000'}":                                       true,
-		"guard: {maxPerNamespace: 0}":                                                         true,
-		"statements: {owner: [], ticket: [acme.example/Jira_1]}":                              true,
-
-		"shape: {preset: lenient}":                                   false,
-		"shape: {maxLifetime: 90d}":                                  false,
-		"shape: {limits: [{maxLifetime: 1d}]}":                       false,
-		"shape: {renewals: {max: 1}}":                                false,
-		"shape: {allowUnbounded: true}":                              false,
-		"shape: {require: [colour]}":                                 false,
-		"shape: {requireInMatch: [kinds]}":                           false,
-		"shape: {maxPolicies: -1}":                                   false,
-		"shape: {maxPolicies: '1'}":                                  false,
-		"shape: {checks: {reaches-guard: 'off'}}":                    false,
-		"shape: {checks: {wildcards: 'off'}}":                        false,
-		"shape: {checks: {wildcard-rule: info}}":                     false,
-		"shape: {rules: [{name: a}]}":                                false,
-		"shape: {defaultSeverity: high}":                             false,
-		"shape: {MaxPolicies: 1}":                                    false,
-		"promote: {updates: overwrite}":                              false,
-		"promote: {updates: ''}":                                     false,
-		"promote: {record: gitlab}":                                  false,
-		"promote: {requireApprovals: -1}":                            false,
-		"promote: {requireApprovals: 101}":                           false,
-		"promote: {approvalsFrom: event}":                            false,
-		"promote: {renewals: {requireApprovals: 1}}":                 false,
-		"sigstore: {rekorVersion: 3}":                                false,
-		"sigstore: {rekorVersion: 0}":                                false,
-		"sigstore: {bundleFormat: dsse}":                             false,
-		"sigstore: {rekorURL: 'http://rekor.example.com'}":           false,
-		"sigstore: {rekorURL: rekor.example.com}":                    false,
-		"sigstore: {rekorURL: ''}":                                   false,
-		"sigstore: {oidcIssuer: 'https://a.example'}":                false,
-		"sigstore: {oidcClientID: polex}":                            false,
-		"sigstore: {fulcioURL: 'https://me@example.com'}":            false,
-		"sigstore: {timestampURL: 'https://a.example/?x'}":           false,
-		"guard: {allowInKyverno: [{policy: a, kind: Pod, name: b}]}": false,
-		"guard: {maxPerNamespace: -1}":                               false,
-		"lifetime: {ttlLabel: 'yes'}":                                false,
-		"statements: {owner: team}":                                  false,
-		"statements: {category: [a]}":                                false,
-		"statements: {owner: [1]}":                                   false,
-		"statements: {owner: null}":                                  false,
-		"statements: []":                                             false,
-		"directories: {unsigned: 1}":                                 false,
-		"directories:":                                               false,
-		"trust: {threshold: 0}":                                      false,
-		"trust: {kinds: []}":                                         false,
-		"guards: {}":                                                 false,
-	} {
+	verdict := func(text string, ok bool) {
+		t.Helper()
 		bySchema, byPolex := bothSay(t, s, []byte("apiVersion: polex.dev/v1alpha1\nkind: Config\n"+text+"\n"))
-		expect.That(t, (bySchema == nil) == ok && (byPolex == nil) == ok,
-			"%s: the schema says %v, polex %v", text, bySchema, byPolex)
+		expect.That(t, (bySchema == nil) == ok && (byPolex == nil) == ok, "%s: the schema says %v, polex %v", text, bySchema, byPolex)
+	}
+	for _, text := range []string{
+		"shape: {preset: baseline, maxPolicies: 0, require: [], namespaces: []}",
+		"shape: {checks: {wildcard-rule: \"off\", no-expiry: warning, reaches-guard: error}}",
+		"promote: {record: trailers, approvalsFrom: trailers, requireApprovals: 0}",
+		"sigstore: {rekorURL: 'http://localhost:3000'}",
+		"guard: {maxPerNamespace: 0}",
+		"statements: {owner: [], ticket: [acme.example/Jira_1]}",
+	} {
+		verdict(text, true)
+	}
+	for section, values := range map[string][]string{
+		"shape": {
+			"{preset: lenient}", "{maxLifetime: 90d}", "{limits: [{maxLifetime: 1d}]}", "{renewals: {max: 1}}", "{allowUnbounded: true}",
+			"{require: [colour]}", "{requireInMatch: [kinds]}", "{maxPolicies: -1}", "{maxPolicies: '1'}", "{MaxPolicies: 1}",
+			"{checks: {reaches-guard: 'off'}}", "{checks: {wildcards: 'off'}}", "{checks: {wildcard-rule: info}}",
+			"{rules: [{name: a}]}", "{defaultSeverity: high}",
+		},
+		"promote": {
+			"{updates: overwrite}", "{updates: ''}", "{record: gitlab}", "{requireApprovals: -1}", "{requireApprovals: 101}",
+			"{approvalsFrom: event}", "{renewals: {requireApprovals: 1}}",
+		},
+		"sigstore": {
+			"{rekorVersion: 3}", "{rekorVersion: 0}", "{bundleFormat: dsse}", "{oidcIssuer: 'https://a.example'}", "{oidcClientID: polex}",
+			"{rekorURL: 'http://rekor.example.com'}", "{rekorURL: rekor.example.com}", "{rekorURL: ''}",
+			"{fulcioURL: 'https://me@example.com'}", "{timestampURL: 'https://a.example/?x'}",
+		},
+		"guard":       {"{allowInKyverno: [{policy: a, kind: Pod, name: b}]}", "{maxPerNamespace: -1}"},
+		"lifetime":    {"{ttlLabel: 'yes'}"},
+		"statements":  {"{owner: team}", "{category: [a]}", "{owner: [1]}", "{owner: null}", "[]"},
+		"directories": {"{unsigned: 1}", ""},
+		"trust":       {"{threshold: 0}", "{kinds: []}"},
+		"guards":      {"{}"},
+	} {
+		for _, value := range values {
+			verdict(section+": "+value, false)
+		}
 	}
 }
 

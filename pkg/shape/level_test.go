@@ -53,32 +53,6 @@ func TestPresets(t *testing.T) {
 	expect.Is(t, "findings", 2, len(change{of: legacy, config: shape.Config{Preset: "strict"}}.findings(t)))
 }
 
-// TestSeverities: a finding has the severity of its reason. It can be a warning too only if the reason permits that.
-func TestSeverities(t *testing.T) {
-	reasons, met := map[string]shape.Reason{}, map[string]map[shape.Severity]bool{}
-	for _, r := range shape.Reasons() {
-		reasons[r.Name], met[r.Name] = r, map[shape.Severity]bool{}
-	}
-	for file, changes := range cases() {
-		for _, c := range changes {
-			if c.config.Checks != nil || c.config.Preset != "" {
-				continue
-			}
-			for _, f := range c.findings(t) {
-				met[f.Reason][f.Severity] = true
-				if r := reasons[f.Reason]; f.Severity != r.Severity && (!r.Milder || f.Severity != shape.Warning) {
-					t.Errorf("%s, %s: %s is a %s", file, c.name, f.Reason, f.Severity)
-				}
-			}
-		}
-	}
-	for name, r := range reasons {
-		if r.Milder && len(met[name]) != 2 || r.Fixed && (r.Milder || r.Severity != shape.Error) {
-			t.Errorf("%s: %v is found", name, met[name])
-		}
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	for name, config := range map[string]shape.Config{
 		"unknown requirement":     {Require: []string{"reason", "colour"}},

@@ -190,26 +190,36 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestEveryReasonHasACase compares the list of reasons with the findings of the cases.
-func TestEveryReasonHasACase(t *testing.T) {
-	found := map[string]bool{shape.ReasonDuplicateIdentity: true, shape.ReasonOverlaps: true, "superseded": true} // by Set, which has its own tests
+// TestReasons compares the list of reasons with the findings of the cases. A finding has the severity of its reason. It can
+// be a warning too only if the reason permits that, and then it is both.
+func TestReasons(t *testing.T) {
+	met := map[string]map[shape.Severity]bool{}
+	for _, reason := range []string{shape.ReasonDuplicateIdentity, shape.ReasonOverlaps, "superseded"} { // by Set, which has its own tests
+		met[reason] = map[shape.Severity]bool{}
+	}
 	for _, changes := range cases() {
 		for _, c := range changes {
 			for _, f := range c.findings(t) {
-				found[f.Reason] = true
+				if met[f.Reason] == nil {
+					met[f.Reason] = map[shape.Severity]bool{}
+				}
+				if c.config.Checks == nil && c.config.Preset == "" {
+					met[f.Reason][f.Severity] = true
+				}
 			}
 		}
 	}
-	var listed []string
 	for _, r := range shape.Reasons() {
-		expect.That(t, !slices.Contains(listed, r.Name), "%s is listed twice", r.Name)
-		listed = append(listed, r.Name)
-		expect.That(t, r.Doc != "", "%s is not described", r.Name)
-		expect.That(t, found[r.Name], "%s is found in no case", r.Name)
+		found, listed := met[r.Name]
+		expect.That(t, listed && r.Doc != "", "%s is listed twice, is found in no case or is not described", r.Name)
+		delete(met, r.Name)
+		for severity := range found {
+			expect.That(t, severity == r.Severity || r.Milder && severity == shape.Warning, "%s is a %s", r.Name, severity)
+		}
+		expect.That(t, !r.Milder || len(found) == 2, "%s is only found as %v", r.Name, found)
+		expect.That(t, !r.Fixed || !r.Milder && r.Severity == shape.Error, "%s is fixed, and a warning", r.Name)
 	}
-	for name := range found {
-		expect.That(t, slices.Contains(listed, name), "%s is found and not listed", name)
-	}
+	expect.That(t, len(met) == 0, "found and not listed: %v", met)
 }
 
 func TestFindingsAreSortedAndBounded(t *testing.T) {
