@@ -263,20 +263,25 @@ func TestPrepareRefuses(t *testing.T) {
 // equals the signed message.
 func TestPrepareAdds(t *testing.T) {
 	const at = "2026-03-08T09:30:15Z"
+	unbounded := edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	for _, tc := range []struct {
 		name, text, want string
+		rules            sign.Rules
 	}{
-		{"annotation", fmt.Sprintf(kyvernoText, "a"),
-			edited(kyvernoText, "  annotations:\n", "  annotations:\n    polex.dev/expires-at: \""+at+"\"\n")},
-		{"native fields", fmt.Sprintf(policiesText, "a"),
-			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \""+at+"\"\n")},
-		{"what is said is kept", edited(policiesText, "spec:\n", "spec:\n  reportResult: pass\n"),
-			edited(policiesText, "spec:\n", "spec:\n  expiresAt: \""+at+"\"\n  reportResult: pass\n")},
-		{"a time is kept", edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z"),
-			edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z")},
+		{name: "annotation", text: fmt.Sprintf(kyvernoText, "a"),
+			want: edited(kyvernoText, "  annotations:\n", "  annotations:\n    polex.dev/expires-at: \""+at+"\"\n")},
+		{name: "native fields", text: fmt.Sprintf(policiesText, "a"),
+			want: edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \""+at+"\"\n")},
+		{name: "what is said is kept", text: edited(policiesText, "spec:\n", "spec:\n  reportResult: pass\n"),
+			want: edited(policiesText, "spec:\n", "spec:\n  expiresAt: \""+at+"\"\n  reportResult: pass\n")},
+		{name: "a time is kept", text: edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z"),
+			want: edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z")},
+		{name: "no expiry, which is allowed", text: unbounded, want: unbounded, rules: sign.Rules{InsecureAllowUnbounded: true}},
+		{name: "another kind has no lifetime to convert", text: configMap, want: configMap},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			prepared := must.Get(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{}))(t)
+			prepared := must.Get(sign.Prepare(parseAll(t, tc.text), signedAt, tc.rules))(t)
 			expect.Equal(t, "source", tc.want, string(prepared[0].Source()))
 		})
 	}
@@ -299,17 +304,4 @@ func TestPrepareLabel(t *testing.T) {
 			expect.Equal(t, string(prepared[0].Source()), want, prepared[0].Object())
 		})
 	}
-}
-
-func TestPrepareUnbounded(t *testing.T) {
-	text := edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")
-	prepared := must.Get(sign.Prepare(parseAll(t, text), signedAt, sign.Rules{InsecureAllowUnbounded: true}))(t)
-	expect.Equal(t, "source", text, string(prepared[0].Source()))
-}
-
-// An object that is not an exception is signed unchanged: it has no lifetime to convert.
-func TestPrepareOtherKind(t *testing.T) {
-	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
-	prepared := must.Get(sign.Prepare([]*exception.Document{parse(t, text)}, signedAt, sign.Rules{}))(t)
-	expect.Equal(t, "source", text, string(prepared[0].Source()))
 }

@@ -109,21 +109,6 @@ func TestUnreachable(t *testing.T) {
 	refused(s.Seal(t.Context(), batch(t, 2), time.Now()))(t, "", "log "+gone.URL, "refused")
 }
 
-// The caller can cancel while a server does not answer.
-func TestKeylessCancelled(t *testing.T) {
-	f := start(t)
-	token := f.token(t, sandbox.Identity{})
-	ctx, cancel := context.WithCancel(t.Context())
-	f.wire.meddle(func(_ string, _ http.Handler, _ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done() // until the client closes the connection
-	})
-	config := f.config()
-	config.Timing.Answer = time.Hour // must not end the request
-	s, err := sign.Keyless(ctx, config, f.FulcioURL, token, time.Now())
-	expect.That(t, s == nil && errors.Is(err, context.Canceled), "Keyless: %v, %v, want context.Canceled", s, err)
-}
-
 // visitor is a person who reads the prompt and opens the page in it.
 type visitor struct {
 	t    *testing.T

@@ -308,11 +308,11 @@ func TestLogNeverAnswers(t *testing.T) {
 }
 
 // The caller can cancel while a server never answers.
-func TestLogCancelled(t *testing.T) {
-	keys := generated(t)
-	for _, server := range []string{sandbox.ServerRekorV2, sandbox.ServerTimestamp} {
+func TestCancelled(t *testing.T) {
+	for _, server := range []string{sandbox.ServerFulcio, sandbox.ServerRekorV2, sandbox.ServerTimestamp} {
 		t.Run(server, func(t *testing.T) {
 			f := start(t)
+			token := f.token(t, sandbox.Identity{})
 			ctx, cancel := context.WithCancel(t.Context())
 			never := mute(t, f)
 			f.wire.meddle(only(at(server), func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
@@ -321,10 +321,14 @@ func TestLogCancelled(t *testing.T) {
 			}))
 			config := f.configV2()
 			config.Timing.Answer = time.Hour // must not end the request
-			s := must.Get(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
-			if out, err := s.Seal(ctx, batch(t, 1), time.Now()); out != nil || !errors.Is(err, context.Canceled) {
-				t.Errorf("Seal: %v, %v, want context.Canceled", out, err)
+			s, err := sign.Keyless(ctx, config, f.FulcioURL, token, time.Now())
+			expect.Is(t, "a signer", server != sandbox.ServerFulcio, s != nil)
+			if s != nil {
+				var out []*exception.Document
+				out, err = s.Seal(ctx, batch(t, 1), time.Now())
+				expect.Empty(t, "signed documents", out)
 			}
+			expect.Cause(t, err, context.Canceled)
 		})
 	}
 }

@@ -90,6 +90,7 @@ func TestPatternsThatFloat(t *testing.T) {
 	}
 	// The error says how to write it.
 	expect.Failure(madeFrom(r, `.*/acme/.*`))(t, "https://github.com/acme/.*", ".*@acme.example")
+	expect.Failure(madeFrom(r, "https://github.com/acme/"+strings.Repeat("a", 1025)))(t, "1024")
 }
 
 // TestSubjects: a subject must be one that a certificate can have.
