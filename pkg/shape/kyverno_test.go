@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/polex-dev/polex/pkg/exception"
 	"github.com/polex-dev/polex/pkg/shape"
 	"github.com/polex-dev/polex/test/expect"
@@ -193,27 +191,12 @@ func definitions(t *testing.T, version string) map[string]map[string]any {
 	for _, pattern := range []string{"kyverno.io_policyexceptions.yaml", "*/*kyverno.io_policyexceptions.yaml"} {
 		files := must.Get(filepath.Glob(filepath.Join(crds, pattern)))(t)
 		for _, file := range files {
-			raw := must.Get(os.ReadFile(file))(t)
-			var crd struct {
-				Spec struct {
-					Group    string
-					Versions []struct {
-						Name   string
-						Served bool
-						Schema struct {
-							OpenAPIV3Schema struct {
-								Properties struct {
-									Spec struct{ Properties map[string]any }
-								}
-							}
-						}
-					}
-				}
-			}
-			must.Do(t, yaml.Unmarshal(raw, &crd))
-			for _, v := range crd.Spec.Versions {
-				if v.Served {
-					served[crd.Spec.Group+"/"+v.Name] = v.Schema.OpenAPIV3Schema.Properties.Spec.Properties
+			crd := must.Get(parseAll(must.Get(os.ReadFile(file))(t), file))(t)[0]
+			versions, _ := crd.Lookup("spec", "versions")
+			for n := range versions.([]any) {
+				if isServed, _ := crd.Lookup("spec", "versions", n, "served"); isServed == true {
+					fields, _ := crd.Lookup("spec", "versions", n, "schema", "openAPIV3Schema", "properties", "spec", "properties")
+					served[crd.Text("spec", "group")+"/"+crd.Text("spec", "versions", n, "name")] = fields.(map[string]any)
 				}
 			}
 		}

@@ -42,9 +42,8 @@ func TestTooMuchToEmit(t *testing.T) {
 		{"message", 1000, cli.Passed}, {"message", 100, cli.Undecided},
 		{"signed", 20000, cli.Passed}, {"signed", 1000, cli.Undecided},
 	} {
-		r := run{options: &options{emit: tc.form, format: &cli.Format{}}, verifier: verifier,
-			report: &cli.Report{Documents: 1}, now: inForce, emitted: exception.Stream{Limit: tc.limit}}
-		r.settle(doc, r.verify(doc))
+		r := run{options: &options{emit: tc.form}, now: inForce, emitted: exception.Stream{Limit: tc.limit}}
+		r.decide(doc, verifier)
 		var out strings.Builder
 		must.Do(t, r.writeEmitted(&out))
 		if r.report.Status() != tc.want || (out.Len() > 0) != (tc.want == cli.Passed) {
@@ -78,12 +77,17 @@ func TestAnyTime(t *testing.T) {
 		{name: "changed", doc: changed, now: inForce, anyTime: true, reason: verify.ReasonAltered},
 		{name: "changed and expired", doc: changed, now: inForce.AddDate(1, 0, 0), anyTime: true, reason: verify.ReasonAltered},
 	} {
-		r := run{options: &options{anyTime: tc.anyTime, format: &cli.Format{}}, verifier: verifier,
-			report: &cli.Report{Documents: 1}, now: tc.now}
-		r.settle(tc.doc, r.verify(tc.doc))
+		r := run{options: &options{anyTime: tc.anyTime}, now: tc.now}
+		r.decide(tc.doc, verifier)
 		got := r.report.Results()[0]
 		expect.That(t, got.Reason == tc.reason && strings.Contains(got.Message, tc.says), "%s: %+v", tc.name, got)
 	}
+}
+
+// decide runs the command on one document.
+func (r *run) decide(doc *exception.Document, verifier *verify.Verifier) {
+	r.verifier, r.report, r.options.format = verifier, &cli.Report{Documents: 1}, &cli.Format{}
+	r.settle(doc, r.verify(doc))
 }
 
 // inForce is a time at which the signed document of testdata counts.
@@ -134,7 +138,7 @@ var update = flag.Bool("update", false, "write the first part of docs/reference/
 // TestAttacks runs the command on every case of the attack corpus. It must report the expected
 // result of each document, with the matching exit code.
 func TestAttacks(t *testing.T) {
-	for _, c := range corpus(t) {
+	for _, c := range must.Get(attacks.Read())(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			out, status := judge(t, c, "-o", "json")
 			var report struct {
@@ -171,11 +175,6 @@ func judge(t *testing.T, c *attacks.Case, flags ...string) (out []byte, status i
 	return stdout.Bytes(), status
 }
 
-func corpus(t *testing.T) []*attacks.Case {
-	t.Helper()
-	return must.Get(attacks.Read())(t)
-}
-
 const reasonsPage = "../../../docs/reference/reasons.md"
 
 // TestReasonsPage compares the first part of docs/reference/reasons.md with the attack corpus: it shows
@@ -208,7 +207,7 @@ var counts = regexp.MustCompile(`(?m)^\d+ documents?: .*\n`)
 
 func reasonsText(t *testing.T) string {
 	t.Helper()
-	cases := corpus(t)
+	cases := must.Get(attacks.Read())(t)
 	var sections strings.Builder
 	sections.WriteString(pageIntro)
 	for _, reason := range slices.Concat(verify.Reasons(), cli.Reasons(), ownReasons()) {
