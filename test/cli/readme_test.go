@@ -77,9 +77,8 @@ func TestQuickStart(t *testing.T) {
 		expect.That(t, isMake && regexp.MustCompile(`(?m)^step make .*\b`+target+`\b`).MatchString(ci),
 			".ci/run does not run %q", line)
 	}
-	if !strings.HasPrefix(build[0], "git clone ") || len(build) != 3 || strings.Count(commands, "\n") > 9 {
-		t.Fatalf("not a clone, two targets and under ten lines:\n%s\n%s", shown[0], commands)
-	}
+	must.That(t, strings.HasPrefix(build[0], "git clone ") && len(build) == 3 && strings.Count(commands, "\n") <= 9,
+		"not a clone, two targets and under ten lines:\n%s\n%s", shown[0], commands)
 	dir := t.TempDir()
 	const exempts = `apiVersion: kyverno.io/v2
 kind: PolicyException

@@ -140,9 +140,8 @@ func walk(t *testing.T, name, text, preparations, publicRoot string) {
 	printed := strings.Split(string(out), end)
 	must.That(t, err == nil && len(printed) == 1+len(commands), "%v\n%s", err, out)
 	for i, want := range outputs {
-		if !regexp.MustCompile(pattern(want)).MatchString(printed[1+i]) {
-			t.Errorf("%s\nprints\n%s\nand not\n%s", commands[i], printed[1+i], want)
-		}
+		expect.That(t, regexp.MustCompile(pattern(want)).MatchString(printed[1+i]),
+			"%s\nprints\n%s\nand not\n%s", commands[i], printed[1+i], want)
 	}
 }
 

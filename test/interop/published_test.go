@@ -80,9 +80,8 @@ func TestPublished(t *testing.T) {
 			}
 		}
 	}
-	if len(unseen) > 0 {
-		t.Errorf("the table has verdicts on what nobody publishes: %q", slices.Sorted(maps.Keys(unseen)))
-	}
+	expect.That(t, len(unseen) == 0,
+		"the table has verdicts on what nobody publishes: %q", slices.Sorted(maps.Keys(unseen)))
 	expect.That(t, accepted != 0, "nothing was accepted")
 }
 

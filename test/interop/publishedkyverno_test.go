@@ -135,15 +135,12 @@ func chainsawPublished(t *testing.T, dir, folder string) []published {
 			switch {
 			case try.Script != nil:
 				found := scripted.FindStringSubmatch(try.Script.Content)
-				if found == nil {
-					t.Fatalf("%s runs a script that is not understood:\n%s", folder, try.Script.Content)
-				}
+				must.That(t, found != nil, "%s runs a script that is not understood:\n%s", folder, try.Script.Content)
 				add(found[1], false)
 			case try.Apply != nil:
 				refused := len(try.Apply.Expect) > 0
-				if refused && try.Apply.Expect[0].Check["($error != null)"] != true {
-					t.Fatalf("%s expects something that is not understood: %v", folder, try.Apply.Expect)
-				}
+				must.That(t, !refused || try.Apply.Expect[0].Check["($error != null)"] == true,
+					"%s expects something that is not understood: %v", folder, try.Apply.Expect)
 				add(try.Apply.File, !refused)
 			}
 		}

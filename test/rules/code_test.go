@@ -149,9 +149,8 @@ func typeText(e ast.Expr) string {
 func TestPackageNames(t *testing.T) {
 	vague := []string{"util", "utils", "common", "helper", "helpers", "misc"}
 	for _, p := range list(t, "./...") {
-		if slices.Contains(vague, p.Name) {
-			t.Errorf("%s is package %s: name it for what it is about", p.rel(), p.Name)
-		}
+		expect.That(t, !slices.Contains(vague, p.Name),
+			"%s is package %s: name it for what it is about", p.rel(), p.Name)
 	}
 	for _, name := range files(t) {
 		if dir := path.Base(path.Dir(name)); strings.HasSuffix(name, ".go") && slices.Contains(vague, dir) {

@@ -101,9 +101,7 @@ func TestPreCommitHooks(t *testing.T) {
 			"unsigned/web.yaml": true, "unsigned/team-a/web.yml": true, "clusters/a/unsigned/web.json": true,
 			"signed/web.yaml": false, "notunsigned/web.yaml": false, "unsigned/README.md": false, "unsigned.yaml": false,
 		} {
-			if files.MatchString(path) != want {
-				t.Errorf("%s is for %s: %v", hook.ID, path, !want)
-			}
+			expect.That(t, files.MatchString(path) == want, "%s is for %s: %v", hook.ID, path, !want)
 		}
 	}
 }

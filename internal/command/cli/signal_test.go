@@ -87,9 +87,7 @@ func TestSignals(t *testing.T) {
 			out := must.Get(child.StdoutPipe())(t)
 			must.Do(t, child.Start())
 			said := bufio.NewScanner(out)
-			if !said.Scan() || said.Text() != "ready" {
-				t.Fatalf("it says %q, %v", said.Text(), said.Err())
-			}
+			must.That(t, said.Scan() && said.Text() == "ready", "it says %q, %v", said.Text(), said.Err())
 			for i, s := range tc.signals {
 				must.Do(t, child.Process.Signal(s))
 				if tc.how == "hands over" && i == 0 && (!said.Scan() || said.Text() != tc.last) {
