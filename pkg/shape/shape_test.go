@@ -257,7 +257,7 @@ func TestWarningsDoNotHideErrors(t *testing.T) {
 	off := map[string]shape.Level{shape.ReasonWildcardRule: shape.LevelOff}
 	short := policyfile.Rules{Longest: day}
 	for _, tc := range []struct {
-		change
+		many            change
 		config          shape.Config
 		without, reason string
 	}{
@@ -266,9 +266,9 @@ func TestWarningsDoNotHideErrors(t *testing.T) {
 		{patterns, rules(short), "", "lifetime-too-long"},
 		{patterns, shape.Config{Rules: short, Checks: off}, "", "lifetime-too-long"},
 	} {
-		tc.change.of, tc.change.config = strings.Replace(legacy, tc.without, "", 1), tc.config
+		tc.many.of, tc.many.config = strings.Replace(legacy, tc.without, "", 1), tc.config
 		is := func(f shape.Finding) bool { return f.Reason == tc.reason && f.Severity == shape.Error }
-		expect.That(t, slices.ContainsFunc(tc.findings(t), is), "without %q: no %s", tc.without, tc.reason)
+		expect.That(t, slices.ContainsFunc(tc.many.findings(t), is), "without %q: no %s", tc.without, tc.reason)
 	}
 }
 

@@ -116,8 +116,9 @@ func TestAssign(t *testing.T) {
 		}
 		want := mostByTrying(p, candidates, nil, true)
 		counted, met, lacking := p.Assign(candidates)
-		must.That(t, met == (want >= 0) && met == (lacking == ""),
-			"%s: found %t (%q), there is one: %t", describe(p, candidates), met, lacking, want >= 0)
+		if met != (want >= 0) || met != (lacking == "") {
+			t.Fatalf("%s: found %t (%q), there is one: %t", describe(p, candidates), met, lacking, want >= 0)
+		}
 		if !met && (!fits(candidates, counted) || number(counted) != mostByTrying(p, candidates, nil, false)) {
 			t.Fatalf("%s: %d counted where they are not enough", describe(p, candidates), number(counted))
 		}

@@ -322,9 +322,9 @@ func TestTemplateOwners(t *testing.T) {
 		raw := must.Get(os.ReadFile("../../examples/" + file))(t)
 		owners, err := codeowners.ParseFile(strings.NewReader(strings.NewReplacer("<owner>", "acme", "<group>", "acme", "<policy team>", "policy", "<platform team>", "platform").Replace(string(raw))))
 		must.That(t, err == nil, "%s: %v", file, err)
-		trust := append(decides, ".polex.yaml", "trust.yaml", "trusted_root.json", "trust/root.json", "cosign.pub", "unsigned/cosign.pub",
+		trust := slices.Concat(decides, []string{".polex.yaml", "trust.yaml", "trusted_root.json", "trust/root.json", "cosign.pub", "unsigned/cosign.pub",
 			"keys/cosign.pem", "policies/pods.yaml", "CODEOWNERS", "docs/CODEOWNERS", "unsigned/CODEOWNERS", ".gitattributes",
-			"unsigned/.gitattributes", ".gitmodules", "signed/a.yaml", "signed/team/a.yaml")
+			"unsigned/.gitattributes", ".gitmodules", "signed/a.yaml", "signed/team/a.yaml"})
 		for team, paths := range map[string][]string{"@acme/platform": trust, "@acme/policy": {"unsigned/a.yaml", "unsigned/team/a.yaml"}} {
 			for _, path := range paths {
 				got, err := owners.Match(path)

@@ -85,7 +85,7 @@ func TestAnyTime(t *testing.T) {
 
 // decide runs the command on one document.
 func (r *run) decide(doc *exception.Document, verifier *verify.Verifier) {
-	r.verifier, r.report, r.options.format = verifier, &cli.Report{Documents: 1}, &cli.Format{}
+	r.verifier, r.report, r.format = verifier, &cli.Report{Documents: 1}, &cli.Format{}
 	r.settle(doc, r.verify(doc))
 }
 
