@@ -264,6 +264,8 @@ func TestPrepareRefuses(t *testing.T) {
 func TestPrepareAdds(t *testing.T) {
 	const at = "2026-03-08T09:30:15Z"
 	unbounded := edited(kyvernoText, "    polex.dev/expires-in: 7d\n", "")
+	const annotations, label = "  annotations:\n", "cleanup.kyverno.io/ttl: \"2026-03-08T093015Z\"\n"
+	end, labelled := "    polex.dev/expires-at: \""+at+"\"\n", sign.Rules{TTLLabel: true}
 	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 	for _, tc := range []struct {
 		name, text, want string
@@ -277,31 +279,19 @@ func TestPrepareAdds(t *testing.T) {
 			want: edited(policiesText, "spec:\n", "spec:\n  expiresAt: \""+at+"\"\n  reportResult: pass\n")},
 		{name: "a time is kept", text: edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z"),
 			want: edited(kyvernoText, "polex.dev/expires-in: 7d", "polex.dev/expires-at: 2026-04-01T00:00:00Z")},
+		// The expiry is also a label, beside existing ones.
+		{name: "the first label", text: fmt.Sprintf(kyvernoText, "a"), rules: labelled,
+			want: strings.Replace(edited(kyvernoText, "metadata:\n", "metadata:\n  labels:\n    "+label), annotations, annotations+end, 1)},
+		{name: "one label of two", text: edited(kyvernoText, annotations, "  labels:\n    team: a\n"+annotations), rules: labelled,
+			want: edited(kyvernoText, annotations, "  labels:\n    "+label+"    team: a\n"+annotations+end)},
+		{name: "no label of the other group", text: fmt.Sprintf(policiesText, "a"), rules: labelled,
+			want: edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \""+at+"\"\n")},
 		{name: "no expiry, which is allowed", text: unbounded, want: unbounded, rules: sign.Rules{InsecureAllowUnbounded: true}},
 		{name: "another kind has no lifetime to convert", text: configMap, want: configMap},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			prepared := must.Get(sign.Prepare(parseAll(t, tc.text), signedAt, tc.rules))(t)
 			expect.Equal(t, "source", tc.want, string(prepared[0].Source()))
-		})
-	}
-}
-
-// With this setting, the expiry is also a label, beside existing ones.
-func TestPrepareLabel(t *testing.T) {
-	const annotations, label = "  annotations:\n", "cleanup.kyverno.io/ttl: \"2026-03-08T093015Z\"\n"
-	end := "    polex.dev/expires-at: \"2026-03-08T09:30:15Z\"\n"
-	for _, tc := range []struct{ name, text, want string }{
-		{"the first label", fmt.Sprintf(kyvernoText, "a"), edited(kyvernoText, annotations, "  labels:\n    "+label+annotations+end)},
-		{"one of two", edited(kyvernoText, annotations, "  labels:\n    team: a\n"+annotations),
-			edited(kyvernoText, annotations, "  labels:\n    "+label+"    team: a\n"+annotations+end)},
-		{"of the other group", fmt.Sprintf(policiesText, "a"),
-			edited(policiesText, "spec:\n", "spec:\n  reportResult: skip\n  expiresAt: \"2026-03-08T09:30:15Z\"\n")},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			prepared := must.Get(sign.Prepare(parseAll(t, tc.text), signedAt, sign.Rules{TTLLabel: true}))(t)
-			want := parseAll(t, tc.want)[0].Object()
-			expect.Equal(t, string(prepared[0].Source()), want, prepared[0].Object())
 		})
 	}
 }

@@ -228,56 +228,53 @@ func TestGitHub(t *testing.T) {
 func TestGitHubSettings(t *testing.T) {
 	s, dir := schema.Compile(t, schemaFile), beside(t)
 	const schemaToo, loadingAlone = true, false
-	for _, tc := range []struct {
-		text, old, with, want string
-		schema                bool
-	}{
-		{ownWorkflow, "", "", "", false},
-		{reusable, "", "", "", false},
-		{reusable, "refs/tags/v2", strings.Repeat("0a", 20), "", false},
-		{reusable, "  - github:", "  - issuer: https://token.actions.githubusercontent.com/acme\n    claims: {buildTrigger: [push, schedule]}\n    github:", "", false},
-		{ownWorkflow, "    github:", "    issuer: https://github.acme.example/_services/token\n    github:\n      server: https://github.acme.example", "", false},
-		{ownWorkflow, "      environment: signing\n", "      server: https://github.acme.example\n", "add issuer, such as https://github.acme.example/_services/token", loadingAlone},
-
-		{reusable, "      calledBy: .github/workflows/merge.yaml\n", "", "list the calling workflow under github.calledBy", schemaToo},
-		{reusable, "calledBy: .github/workflows/merge.yaml", "calledBy: acme/exceptions", "github.calledBy", schemaToo},
-		{reusable, "calledBy: .github/workflows/merge.yaml", "calledBy: []", "calledBy is empty", schemaToo},
-		{reusable, "calledBy: .github/workflows/merge.yaml", "calledBy: .github/workflows/*.yaml", "github.calledBy", schemaToo},
-		{reusable, "@refs/tags/v2", "", "github.workflow", schemaToo},
-		{reusable, "@refs/tags/v2", "@v2", "github.workflow", schemaToo},
-		{reusable, "@refs/tags/v2", "@refs/pull/1/merge", "github.workflow", schemaToo},
-		{ownWorkflow, "      workflow: .github/workflows/merge.yaml\n", "", "github.workflow", schemaToo},
-		{ownWorkflow, "workflow: .github/workflows/merge.yaml", "workflow: merge.yaml", "github.workflow", schemaToo},
-		{ownWorkflow, "workflow: .github/workflows/merge.yaml", "workflow: .github/workflows/a/merge.yaml", "github.workflow", schemaToo},
-		{ownWorkflow, "      ref: refs/heads/main\n", "", "github.ref is missing", schemaToo},
-		{ownWorkflow, "ref: refs/heads/main", "ref: main", "github.ref", schemaToo},
-		{ownWorkflow, "ref: refs/heads/main", "ref: refs/heads/*", "github.ref", schemaToo},
-		{ownWorkflow, "ref: refs/heads/main", "ref: refs/pull/1/merge", "github.ref", schemaToo},
-		{ownWorkflow, "ref: refs/heads/main", "ref: refs/heads/gh-readonly-queue/main/pr-7-0", "merge queue", loadingAlone},
-		{ownWorkflow, "[acme/exceptions, acme/waivers]", "acme", "github.repository", schemaToo},
-		{ownWorkflow, "[acme/exceptions, acme/waivers]", "[acme/*]", "github.repository", schemaToo},
-		{ownWorkflow, "[acme/exceptions, acme/waivers]", "[acme/exceptions, acme/exceptions]", "twice", schemaToo},
-		{ownWorkflow, "[acme/exceptions, acme/waivers]", "acme/exceptions", "list one number for each repository", loadingAlone},
-		{ownWorkflow, `[1001, "1002"]`, "1001", "list one number for each repository", loadingAlone},
-		{ownWorkflow, `[1001, "1002"]`, "[1001, abc]", "github.repositoryID", schemaToo},
-		{ownWorkflow, `[1001, "1002"]`, "[1001, 1.5]", "is not text", schemaToo},
-		{ownWorkflow, `[1001, "1002"]`, "[1001, -1]", "is not text", schemaToo},
-		{ownWorkflow, `[1001, "1002"]`, "[1001, null]", "null", schemaToo},
-		{ownWorkflow, "environment: signing", `environment: ""`, "empty", schemaToo},
-		{ownWorkflow, "environment: signing", "server: http://github.acme.example", "github.server", schemaToo},
-		{ownWorkflow, "environment: signing", "organization: acme", "organization", schemaToo},
-		{ownWorkflow, "    github:", "    subject: https://github.com/acme\n    github:", "remove subject", schemaToo},
-		{ownWorkflow, "    github:", "    subjectRegexp: https://github.com/acme/.*\n    github:", "remove subject", schemaToo},
-		{ownWorkflow, "    github:", "    claims: {sourceRepositoryRef: refs/heads/dev}\n    github:", "github states the claim sourceRepositoryRef", loadingAlone},
-		{ownWorkflow, "    github:", "    keyFile: ci.pub\n    github:", "either a key or an identity", schemaToo},
-		{ownWorkflow, "    github:", "    issuer: ftp://x\n    github:", "issuer", schemaToo},
+	for text, edits := range map[string][]edit{
+		ownWorkflow: {
+			{},
+			{old: "    github:", with: "    issuer: https://github.acme.example/_services/token\n    github:\n      server: https://github.acme.example"},
+			{"      environment: signing\n", "      server: https://github.acme.example\n", loadingAlone, "", "add issuer, such as https://github.acme.example/_services/token"},
+			{"      workflow: .github/workflows/merge.yaml\n", "", schemaToo, "", "github.workflow"},
+			{"workflow: .github/workflows/merge.yaml", "workflow: merge.yaml", schemaToo, "", "github.workflow"},
+			{"workflow: .github/workflows/merge.yaml", "workflow: .github/workflows/a/merge.yaml", schemaToo, "", "github.workflow"},
+			{"      ref: refs/heads/main\n", "", schemaToo, "", "github.ref is missing"},
+			{"ref: refs/heads/main", "ref: main", schemaToo, "", "github.ref"},
+			{"ref: refs/heads/main", "ref: refs/heads/*", schemaToo, "", "github.ref"},
+			{"ref: refs/heads/main", "ref: refs/pull/1/merge", schemaToo, "", "github.ref"},
+			{"ref: refs/heads/main", "ref: refs/heads/gh-readonly-queue/main/pr-7-0", loadingAlone, "", "merge queue"},
+			{"[acme/exceptions, acme/waivers]", "acme", schemaToo, "", "github.repository"},
+			{"[acme/exceptions, acme/waivers]", "[acme/*]", schemaToo, "", "github.repository"},
+			{"[acme/exceptions, acme/waivers]", "[acme/exceptions, acme/exceptions]", schemaToo, "", "twice"},
+			{"[acme/exceptions, acme/waivers]", "acme/exceptions", loadingAlone, "", "list one number for each repository"},
+			{`[1001, "1002"]`, "1001", loadingAlone, "", "list one number for each repository"},
+			{`[1001, "1002"]`, "[1001, abc]", schemaToo, "", "github.repositoryID"},
+			{`[1001, "1002"]`, "[1001, 1.5]", schemaToo, "", "is not text"},
+			{`[1001, "1002"]`, "[1001, -1]", schemaToo, "", "is not text"},
+			{`[1001, "1002"]`, "[1001, null]", schemaToo, "", "null"},
+			{"environment: signing", `environment: ""`, schemaToo, "", "empty"},
+			{"environment: signing", "server: http://github.acme.example", schemaToo, "", "github.server"},
+			{"environment: signing", "organization: acme", schemaToo, "", "organization"},
+			{"    github:", "    subject: https://github.com/acme\n    github:", schemaToo, "", "remove subject"},
+			{"    github:", "    subjectRegexp: https://github.com/acme/.*\n    github:", schemaToo, "", "remove subject"},
+			{"    github:", "    claims: {sourceRepositoryRef: refs/heads/dev}\n    github:", loadingAlone, "", "github states the claim sourceRepositoryRef"},
+			{"    github:", "    keyFile: ci.pub\n    github:", schemaToo, "", "either a key or an identity"},
+			{"    github:", "    issuer: ftp://x\n    github:", schemaToo, "", "issuer"},
+		},
+		reusable: {
+			{},
+			{old: "refs/tags/v2", with: strings.Repeat("0a", 20)},
+			{old: "  - github:", with: "  - issuer: https://token.actions.githubusercontent.com/acme\n    claims: {buildTrigger: [push, schedule]}\n    github:"},
+			{"      calledBy: .github/workflows/merge.yaml\n", "", schemaToo, "", "list the calling workflow under github.calledBy"},
+			{"calledBy: .github/workflows/merge.yaml", "calledBy: acme/exceptions", schemaToo, "", "github.calledBy"},
+			{"calledBy: .github/workflows/merge.yaml", "calledBy: []", schemaToo, "", "calledBy is empty"},
+			{"calledBy: .github/workflows/merge.yaml", "calledBy: .github/workflows/*.yaml", schemaToo, "", "github.calledBy"},
+			{"@refs/tags/v2", "", schemaToo, "", "github.workflow"},
+			{"@refs/tags/v2", "@v2", schemaToo, "", "github.workflow"},
+			{"@refs/tags/v2", "@refs/pull/1/merge", schemaToo, "", "github.workflow"},
+		},
 	} {
-		expect.Contains(t, tc.text, tc.old)
-		_, doc, err := load(strings.Replace(tc.text, tc.old, tc.with, 1), dir)
-		t.Run(fmt.Sprintf("%q instead of %q", tc.with, tc.old), func(t *testing.T) {
-			expect.Outcome(t, err, tc.want)
-			expect.Is(t, "refused by the schema", tc.schema, validate(t, s, doc) != nil)
-		})
+		for _, e := range edits {
+			e.load(t, s, dir, text)
+		}
 	}
 }
 
