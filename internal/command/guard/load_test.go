@@ -200,58 +200,49 @@ func TestKubeconfigRenewed(t *testing.T) {
 	server := newAPIServer(t)
 	now := time.Now().Truncate(time.Second)
 	year := now.Add(365 * 24 * time.Hour)
-	// Each form writes the files of a generation.
-	forms := map[string]struct {
-		files   func(name string, expires time.Time) map[string]string
-		bearer  bool // the credentials are a token, without an expiry
-		program bool // that the client runs itself
+	// Each form has the user in the kubeconfig and other files, with variables for the credentials of a generation.
+	for name, form := range map[string]struct {
+		user  string
+		files map[string]string
 	}{
-		"certificate in the file": {files: func(name string, expires time.Time) map[string]string {
-			certificate, key := server.client(t, name, expires)
-			return map[string]string{"kubeconfig": server.kubeconfig("client-certificate-data: " + inBase64(certificate) + ", client-key-data: " + inBase64(key))}
-		}},
-		"certificate in other files": {files: func(name string, expires time.Time) map[string]string {
-			certificate, key := server.client(t, name, expires)
-			return map[string]string{"kubeconfig": server.kubeconfig("client-certificate: tls.crt, client-key: tls.key"), "tls.crt": certificate, "tls.key": key}
-		}},
-		"certificate and key in one file": {files: func(name string, expires time.Time) map[string]string {
-			certificate, key := server.client(t, name, expires)
-			return map[string]string{"kubeconfig": server.kubeconfig("client-certificate: current.pem, client-key: current.pem"), "current.pem": certificate + key}
-		}},
-		"token in the file": {bearer: true, files: func(name string, _ time.Time) map[string]string {
-			return map[string]string{"kubeconfig": server.kubeconfig("token: " + name)}
-		}},
-		"token in another file": {bearer: true, files: func(name string, _ time.Time) map[string]string {
-			return map[string]string{"kubeconfig": server.kubeconfig("tokenFile: token"), "token": name + "\n"}
-		}},
-		"token in both": {bearer: true, files: func(name string, _ time.Time) map[string]string {
-			return map[string]string{"kubeconfig": server.kubeconfig("token: older, tokenFile: token"), "token": name + "\n"}
-		}},
-		"program": {bearer: true, program: true, files: func(name string, _ time.Time) map[string]string {
-			return map[string]string{
-				"kubeconfig": server.kubeconfig("exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login, interactiveMode: Never}"),
-				"login": `#!/bin/sh
-echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "` + name + `"}}'
-`}
-		}},
-	}
-	for name, form := range forms {
+		"certificate in the file": {"client-certificate-data: $CERT64, client-key-data: $KEY64", nil},
+		"certificate in other files": {"client-certificate: tls.crt, client-key: tls.key",
+			map[string]string{"tls.crt": "$CERT", "tls.key": "$KEY"}},
+		"certificate and key in one file": {"client-certificate: current.pem, client-key: current.pem",
+			map[string]string{"current.pem": "$CERT$KEY"}},
+		"token in the file":     {"token: $TOKEN", nil},
+		"token in another file": {"tokenFile: token", map[string]string{"token": "$TOKEN\n"}},
+		"token in both":         {"token: older, tokenFile: token", map[string]string{"token": "$TOKEN\n"}},
+		"program": {"exec: {apiVersion: client.authentication.k8s.io/v1, command: ./login, interactiveMode: Never}", map[string]string{"login": `#!/bin/sh
+echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "$TOKEN"}}'
+`}},
+	} {
 		t.Run(name, func(t *testing.T) {
+			bearer := !strings.HasPrefix(form.user, "client-certificate") // a token, without an expiry
+			files := func(name string, expires time.Time) map[string]string {
+				certificate, key := server.client(t, name, expires)
+				filled := strings.NewReplacer("$CERT64", inBase64(certificate), "$KEY64", inBase64(key), "$CERT", certificate, "$KEY", key, "$TOKEN", name)
+				all := map[string]string{"kubeconfig": server.kubeconfig(filled.Replace(form.user))}
+				for file, text := range form.files {
+					all[file] = filled.Replace(text)
+				}
+				return all
+			}
 			dir := t.TempDir()
-			writes := func(name string, expires time.Time) { writeAll(t, dir, form.files(name, expires)) }
+			writes := func(name string, expires time.Time) { writeAll(t, dir, files(name, expires)) }
 			writes("first", year)
 			config, k, err := (&clusterFlags{Kubeconfig: filepath.Join(dir, "kubeconfig")}).restConfig(now)
 			must.Do(t, err)
 			arrives := func(name string, expires time.Time) {
 				t.Helper()
-				if form.bearer {
+				if bearer {
 					name, expires = "Bearer "+name, time.Time{}
 				}
 				expect.Is(t, "user", name, asked(t, config))
 				expect.That(t, k.expires.Equal(expires), "it expires at %s, want %s", k.expires, expires)
 			}
 			arrives("first", year)
-			if form.program {
+			if name == "program" {
 				return // client-go runs the program again when its credentials expire or are refused
 			}
 			before := k.transport.Load()
@@ -263,14 +254,11 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 			must.Do(t, k.load(now))
 			arrives("second", year.Add(time.Hour))
 
-			whole := form.files("third", year)
+			whole := files("third", year)
 			for file, text := range whole {
 				for what, broken := range map[string]string{"empty": "", "garbage": "\x00", "half": text[:len(text)/2]} {
-					if what == "half" && form.bearer {
+					if what == "half" && bearer || what == "garbage" && file == "token" {
 						continue // half a token is a token
-					}
-					if what == "garbage" && file == "token" {
-						continue
 					}
 					writeAll(t, dir, whole)
 					writeAll(t, dir, map[string]string{file: broken})
@@ -283,7 +271,7 @@ echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"
 				expect.That(t, k.load(now) != nil, "%s is missing", file)
 				arrives("second", year.Add(time.Hour))
 			}
-			if !form.bearer {
+			if !bearer {
 				writes("expired", now)
 				if err := k.load(now); err == nil || !strings.Contains(err.Error(), "the client certificate expired at ") {
 					t.Errorf("an expired certificate: %v", err)
