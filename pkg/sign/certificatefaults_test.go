@@ -54,18 +54,16 @@ func TestCertificateFaults(t *testing.T) {
 		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
 		{name: "for somebody else's key", fault: forAnotherKey, want: "it is for another key than the one that was sent"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				t.Parallel()
-				f.wire.meddle(only(at(sandbox.ServerFulcio), tc.fault(t, f)))
-				before := f.wire.count(certificateRequest)
-				config := f.config()
-				config.Timing.Answer = tc.patient
-				s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
-				expect.Failure(s, err)(t, tc.want, "certificate from "+f.FulcioURL)
-				expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(certificateRequest)-before)
-				expect.Is(t, "waits", max(tc.asked, 1)-1, len(f.rest.taken()))
-			})
+		everywhere(t, tc.name, func(t *testing.T, f *fixture) {
+			t.Parallel()
+			f.wire.meddle(only(at(sandbox.ServerFulcio), tc.fault(t, f)))
+			before := f.wire.count(certificateRequest)
+			config := f.config()
+			config.Timing.Answer = tc.patient
+			s, err := sign.Keyless(t.Context(), config, f.FulcioURL, f.token(t, sandbox.Identity{}), time.Now())
+			expect.Failure(s, err)(t, tc.want, "certificate from "+f.FulcioURL)
+			expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(certificateRequest)-before)
+			expect.Is(t, "waits", max(tc.asked, 1)-1, len(f.rest.taken()))
 		})
 	}
 }
@@ -86,26 +84,24 @@ func TestCertificateFaultsPass(t *testing.T) {
 		{name: "certified and hung up", fault: lost},
 		{name: "mute", fault: mute, patient: time.Second},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				t.Parallel()
-				f.wire.meddle(only(firstOf(at(sandbox.ServerFulcio)), tc.fault(t, f)))
-				config := f.config()
-				config.Timing.Answer = tc.patient
-				f.seals(t, f.keyless(t, config), batch(t, 2))
-				waits := f.rest.taken()
-				if len(waits) != 1 || waits[0] < tc.atLeast+250*time.Millisecond || waits[0] > tc.atLeast+500*time.Millisecond {
-					t.Errorf("waited %v, want once and %s and a quarter to a half second", waits, tc.atLeast)
-				}
-				expect.Equal(t, "requests", 2, f.wire.count(certificateRequest))
-			})
+		everywhere(t, tc.name, func(t *testing.T, f *fixture) {
+			t.Parallel()
+			f.wire.meddle(only(firstOf(at(sandbox.ServerFulcio)), tc.fault(t, f)))
+			config := f.config()
+			config.Timing.Answer = tc.patient
+			f.seals(t, f.keyless(t, config), batch(t, 2))
+			waits := f.rest.taken()
+			if len(waits) != 1 || waits[0] < tc.atLeast+250*time.Millisecond || waits[0] > tc.atLeast+500*time.Millisecond {
+				t.Errorf("waited %v, want once and %s and a quarter to a half second", waits, tc.atLeast)
+			}
+			expect.Equal(t, "requests", 2, f.wire.count(certificateRequest))
 		})
 	}
 }
 
 // The token is used once. Its expiry during the uploads changes nothing, nor does an outage of Fulcio.
 func TestTokenEndsHalfWay(t *testing.T) {
-	everywhere(t, func(t *testing.T, f *fixture) {
+	everywhere(t, "", func(t *testing.T, f *fixture) {
 		s := f.keyless(t, f.config())
 		refuse := answer(http.StatusUnauthorized, "token has expired")(t, f)
 		f.wire.meddle(only(func(server string, _ *http.Request) bool {
@@ -247,7 +243,7 @@ func TestCertificateForAnotherPerson(t *testing.T) {
 // A certificate with the right content by an authority that is not trusted.
 func TestCertificateOfAStranger(t *testing.T) {
 	stranger := start(t)
-	everywhere(t, func(t *testing.T, f *fixture) {
+	everywhere(t, "", func(t *testing.T, f *fixture) {
 		f.wire.meddle(only(at(sandbox.ServerFulcio), forged(t, stranger.Sandbox, func(*x509.Certificate) {})))
 		s := f.keyless(t, f.config())
 		refused(s.Seal(t.Context(), batch(t, 2), time.Now()))(t, verify.ReasonUntrustedCertificate)
@@ -277,17 +273,15 @@ func TestTokenFaults(t *testing.T) {
 		{name: "cut off", fault: cut, asked: 4, want: "unexpected EOF (asked 4 times)"},
 		{name: "mute", fault: mute, asked: 4, patient: 20 * time.Millisecond, want: "no answer within 20ms (asked 4 times)"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
-				f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
-				token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
-				expect.Failure(token, err)(t, "identity token of GitHub Actions: ", tc.want)
-				expect.That(t, err == nil || !strings.Contains(err.Error(), f.TokenRequestToken),
-					"the error repeats the bearer")
-				expect.Is(t, "ErrNoToken", false, errors.Is(err, sign.ErrNoToken)) // an endpoint that fails is one
-				expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(tokenRequest))
-			})
+		everywhere(t, tc.name, func(t *testing.T, f *fixture) {
+			asActions(t, f.TokenRequestURL, f.TokenRequestToken)
+			f.wire.meddle(only(at(sandbox.ServerIssuer), tc.fault(t, f)))
+			token, err := sign.AmbientToken(t.Context(), sign.DefaultClientID, sign.Timing{Answer: tc.patient, Sleep: f.rest.sleep})
+			expect.Failure(token, err)(t, "identity token of GitHub Actions: ", tc.want)
+			expect.That(t, err == nil || !strings.Contains(err.Error(), f.TokenRequestToken),
+				"the error repeats the bearer")
+			expect.Is(t, "ErrNoToken", false, errors.Is(err, sign.ErrNoToken)) // an endpoint that fails is one
+			expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(tokenRequest))
 		})
 	}
 }
@@ -296,15 +290,13 @@ func TestTokenFaults(t *testing.T) {
 func TestTokenFaultsPass(t *testing.T) {
 	for name, fault := range map[string]fault{"500": answer(http.StatusInternalServerError, ""), "429": answer(http.StatusTooManyRequests, ""),
 		"hung up": hangUp, "cut off": cut} {
-		t.Run(name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				asActions(t, f.TokenRequestURL, f.TokenRequestToken)
-				f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
-				timing := sign.Timing{Sleep: f.rest.sleep}
-				token := must.Get(sign.AmbientToken(t.Context(), sign.DefaultClientID, timing))(t)
-				must.Get(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
-				expect.Is(t, "requests", 2, f.wire.count(tokenRequest))
-			})
+		everywhere(t, name, func(t *testing.T, f *fixture) {
+			asActions(t, f.TokenRequestURL, f.TokenRequestToken)
+			f.wire.meddle(only(firstOf(at(sandbox.ServerIssuer)), fault(t, f)))
+			timing := sign.Timing{Sleep: f.rest.sleep}
+			token := must.Get(sign.AmbientToken(t.Context(), sign.DefaultClientID, timing))(t)
+			must.Get(sign.Keyless(t.Context(), f.config(), f.FulcioURL, token, time.Now()))(t)
+			expect.Is(t, "requests", 2, f.wire.count(tokenRequest))
 		})
 	}
 }

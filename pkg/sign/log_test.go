@@ -46,11 +46,15 @@ func TestSealPoisonedLog(t *testing.T) {
 	}
 }
 
-// everywhere runs a test of server faults with the sandbox. If POLEX_TEST_SIGSTORE names a file
-// with a real Sigstore (one variable a line, as in test/cli), it runs it with that too. Proxies on
-// loopback are between the signer and the servers.
-func everywhere(t *testing.T, test func(t *testing.T, f *fixture)) {
+// everywhere runs a test of server faults with the sandbox, in a subtest with the name, if it has one. If POLEX_TEST_SIGSTORE
+// names a file with a real Sigstore (one variable a line, as in test/cli), it runs it with that too. Proxies on loopback are
+// between the signer and the servers.
+func everywhere(t *testing.T, name string, test func(t *testing.T, f *fixture)) {
 	t.Helper()
+	if name != "" {
+		t.Run(name, func(t *testing.T) { everywhere(t, "", test) })
+		return
+	}
 	t.Run("sandbox", func(t *testing.T) { test(t, proxied(t, undisturbed.Sandbox)) })
 	named := os.Getenv("POLEX_TEST_SIGSTORE")
 	if named == "" {

@@ -162,23 +162,21 @@ var logFaults = map[string][]logFault{
 func TestLogFaults(t *testing.T) {
 	for server, faults := range logFaults {
 		for _, tc := range faults {
-			t.Run(server+", "+tc.name, func(t *testing.T) {
-				everywhere(t, func(t *testing.T, f *fixture) {
-					t.Parallel()
-					s := f.keyless(t, configs[server](f))
-					f.wire.meddle(only(isPost(server), tc.fault(t, f)))
-					uploads, asked := f.wire.count(uploadV2Request), f.wire.count(server+" POST")
-					where := map[string]string{sandbox.ServerRekor: "log " + f.RekorURL, sandbox.ServerRekorV2: "log " + f.RekorV2URL,
-						sandbox.ServerTimestamp: "timestamp authority " + f.TimestampURL}[server]
-					if tc.reason != "" {
-						where = "does not verify"
-					}
-					refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, tc.reason, tc.want, where)
-					expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(server+" POST")-asked)
-					if server == sandbox.ServerTimestamp && tc.reason == "" && f.wire.count(uploadV2Request) != uploads {
-						t.Error("something was logged that nobody witnessed")
-					}
-				})
+			everywhere(t, server+", "+tc.name, func(t *testing.T, f *fixture) {
+				t.Parallel()
+				s := f.keyless(t, configs[server](f))
+				f.wire.meddle(only(isPost(server), tc.fault(t, f)))
+				uploads, asked := f.wire.count(uploadV2Request), f.wire.count(server+" POST")
+				where := map[string]string{sandbox.ServerRekor: "log " + f.RekorURL, sandbox.ServerRekorV2: "log " + f.RekorV2URL,
+					sandbox.ServerTimestamp: "timestamp authority " + f.TimestampURL}[server]
+				if tc.reason != "" {
+					where = "does not verify"
+				}
+				refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, tc.reason, tc.want, where)
+				expect.Is(t, "requests", max(tc.asked, 1), f.wire.count(server+" POST")-asked)
+				if server == sandbox.ServerTimestamp && tc.reason == "" && f.wire.count(uploadV2Request) != uploads {
+					t.Error("something was logged that nobody witnessed")
+				}
 			})
 		}
 	}
@@ -221,16 +219,14 @@ func TestLogFaultsPass(t *testing.T) {
 		{"cut off", sandbox.ServerTimestamp, cut, stampedTwice},
 		{"hung up", sandbox.ServerTimestamp, hangUp, stampedTwice},
 	} {
-		t.Run(tc.server+", "+tc.name, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				t.Parallel()
-				s := f.keyless(t, configs[tc.server](f))
-				f.wire.meddle(only(firstOf(isPost(tc.server)), tc.fault(t, f)))
-				f.seals(t, s, batch(t, 1))
-				got := requests{f.wire.count(uploadRequest) + f.wire.count(uploadV2Request), f.wire.count(timestampRequest),
-					f.wire.count("rekor GET"), f.wire.count(searchRequest), len(f.rest.taken())}
-				expect.Equal(t, "requests", tc.want, got)
-			})
+		everywhere(t, tc.server+", "+tc.name, func(t *testing.T, f *fixture) {
+			t.Parallel()
+			s := f.keyless(t, configs[tc.server](f))
+			f.wire.meddle(only(firstOf(isPost(tc.server)), tc.fault(t, f)))
+			f.seals(t, s, batch(t, 1))
+			got := requests{f.wire.count(uploadRequest) + f.wire.count(uploadV2Request), f.wire.count(timestampRequest),
+				f.wire.count("rekor GET"), f.wire.count(searchRequest), len(f.rest.taken())}
+			expect.Equal(t, "requests", tc.want, got)
 		})
 	}
 }
@@ -238,7 +234,7 @@ func TestLogFaultsPass(t *testing.T) {
 // The log has accepted an entry that is not in its tree yet, so it cannot be fetched. Another
 // signature makes another entry.
 func TestLoggedAndNotThereYet(t *testing.T) {
-	everywhere(t, func(t *testing.T, f *fixture) {
+	everywhere(t, "", func(t *testing.T, f *fixture) {
 		s := f.keyless(t, f.config())
 		conflict, nothing := firstOf(isUpload), answer(http.StatusNotFound, `{"code":404}`)(t, f)
 		taken := answer(http.StatusConflict, `{"code":409}`)(t, f)
@@ -260,30 +256,28 @@ func TestLoggedAndNotThereYet(t *testing.T) {
 // A log answers with another identity's valid entry for the same message, as the new entry or as the conflicting one.
 func TestSomebodyElsesEntry(t *testing.T) {
 	for _, conflict := range []bool{false, true} {
-		t.Run(map[bool]string{false: "as created", true: "as a conflict"}[conflict], func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				now := time.Now()
-				docs := batch(t, 1)
-				theirs := &recorder{concerned: isUpload}
-				f.wire.meddle(theirs.hook)
-				f.somebodyElses(t, f.config(), docs, now)
-				s := f.keyless(t, f.config())
-				taken := answer(http.StatusConflict, `{"code":409}`, "Location", theirs.answer.Header().Get("Location"))(t, f)
-				f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
-					switch {
-					case server != sandbox.ServerRekor:
-						next.ServeHTTP(w, r)
-					case conflict && isUpload(server, r):
-						taken(server, next, w, r)
-					default:
-						if conflict {
-							theirs.answer.Code = http.StatusOK
-						}
-						theirs.replay(server, next, w, r)
+		everywhere(t, map[bool]string{false: "as created", true: "as a conflict"}[conflict], func(t *testing.T, f *fixture) {
+			now := time.Now()
+			docs := batch(t, 1)
+			theirs := &recorder{concerned: isUpload}
+			f.wire.meddle(theirs.hook)
+			f.somebodyElses(t, f.config(), docs, now)
+			s := f.keyless(t, f.config())
+			taken := answer(http.StatusConflict, `{"code":409}`, "Location", theirs.answer.Header().Get("Location"))(t, f)
+			f.wire.meddle(func(server string, next http.Handler, w http.ResponseWriter, r *http.Request) {
+				switch {
+				case server != sandbox.ServerRekor:
+					next.ServeHTTP(w, r)
+				case conflict && isUpload(server, r):
+					taken(server, next, w, r)
+				default:
+					if conflict {
+						theirs.answer.Code = http.StatusOK
 					}
-				})
-				refused(s.Seal(t.Context(), docs, now))(t, verify.ReasonLogEntryMismatch, "does not verify")
+					theirs.replay(server, next, w, r)
+				}
 			})
+			refused(s.Seal(t.Context(), docs, now))(t, verify.ReasonLogEntryMismatch, "does not verify")
 		})
 	}
 }
@@ -292,17 +286,15 @@ func TestSomebodyElsesEntry(t *testing.T) {
 func TestLogNeverAnswers(t *testing.T) {
 	keys := generated(t)
 	for server := range configs {
-		t.Run(server, func(t *testing.T) {
-			everywhere(t, func(t *testing.T, f *fixture) {
-				t.Parallel()
-				config := configs[server](f)
-				config.Timing.Answer = 250 * time.Millisecond
-				// A key needs no certificate, so Fulcio gets no request with this limit.
-				s := must.Get(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
-				f.wire.meddle(only(at(server), mute(t, f)))
-				refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, "", "no answer within 250ms (asked 4 times)")
-				expect.Is(t, "requests", 4, f.wire.count(server+" POST"))
-			})
+		everywhere(t, server, func(t *testing.T, f *fixture) {
+			t.Parallel()
+			config := configs[server](f)
+			config.Timing.Answer = 250 * time.Millisecond
+			// A key needs no certificate, so Fulcio gets no request with this limit.
+			s := must.Get(sign.WithKey(config, keys.PrivateBytes, []byte(keyPassword)))(t)
+			f.wire.meddle(only(at(server), mute(t, f)))
+			refused(s.Seal(t.Context(), batch(t, 1), time.Now()))(t, "", "no answer within 250ms (asked 4 times)")
+			expect.Is(t, "requests", 4, f.wire.count(server+" POST"))
 		})
 	}
 }
