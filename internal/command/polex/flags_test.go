@@ -129,39 +129,35 @@ func TestPolicyFlags(t *testing.T) {
 
 // TestRemovedFlags: a flag that a command no longer has is an error that names its replacement.
 func TestRemovedFlags(t *testing.T) {
-	removed := map[string][]string{}
-	for _, flag := range policyFlags {
-		removed[flag] = []string{"promote", "audit", "audit notify", "trust explain"}
-	}
-	removed["key"] = []string{"audit", "audit notify", "trust explain"}
-	for _, flag := range []string{"allow-unbounded", "max-lifetime"} {
-		removed[flag] = append(removed[flag], "validate", "request")
-	}
-	for _, flag := range []string{"author", "dry-run", "push-attempts", "remote", "sign-commit"} {
-		removed[flag] = []string{"promote", "prune"}
-	}
-	removed["color"] = []string{"validate", "verify", "sign", "prune", "adopt", "request", "guard check", "audit notify"}
-	removed["timeout"] = []string{"audit notify"}
-	for _, flag := range []string{"accept-rewritten", "cache-dir", "no-cache", "policy-threshold"} {
-		removed[flag] = []string{"audit"}
-	}
-	removed["reload-interval"] = []string{"guard serve"}
-	removed["webhook-name"] = []string{"guard serve", "guard check"}
-	removed["directory"] = []string{"audit", "audit notify"}
-	removed["github-repository"] = []string{"audit notify"}
-	removed["rekor-versions"] = []string{"sandbox run", "sandbox serve"}
-	removed["concurrency"] = []string{"sign", "promote"}
-	for flag, commands := range removed {
-		for _, command := range commands {
-			var out bytes.Buffer
-			args := append(strings.Fields(command), "--"+flag+"=x")
-			streams := cli.Streams{In: &out, Out: &out, Err: &out, Now: time.Now}
-			status := cli.Run(context.Background(), polex.Named("polex"), args, streams)
-			expect.That(t, status == cli.Usage && strings.Contains(out.String(), "unknown flag: --"+flag),
-				"polex %s: exit code %d\n%s", args, status, out.String())
-			_, hint, ok := strings.Cut(out.String(), "hint: ")
-			expect.That(t, ok && !strings.HasPrefix(hint, "run ") && !strings.HasPrefix(hint, "did you mean"),
-				"polex %s: no replacement in\n%s", args, out.String())
+	for _, removed := range []struct {
+		flags    []string
+		commands []string
+	}{
+		{policyFlags, []string{"promote", "audit", "audit notify", "trust explain"}},
+		{[]string{"key"}, []string{"audit", "audit notify", "trust explain"}},
+		{[]string{"allow-unbounded", "max-lifetime"}, []string{"validate", "request"}},
+		{[]string{"author", "dry-run", "push-attempts", "remote", "sign-commit"}, []string{"promote", "prune"}},
+		{[]string{"color"}, []string{"validate", "verify", "sign", "prune", "adopt", "request", "guard check", "audit notify"}},
+		{[]string{"timeout"}, []string{"audit notify"}},
+		{[]string{"accept-rewritten", "cache-dir", "no-cache", "policy-threshold"}, []string{"audit"}},
+		{[]string{"reload-interval"}, []string{"guard serve"}},
+		{[]string{"webhook-name"}, []string{"guard serve", "guard check"}},
+		{[]string{"directory"}, []string{"audit", "audit notify"}},
+		{[]string{"github-repository"}, []string{"audit notify"}},
+		{[]string{"rekor-versions"}, []string{"sandbox run", "sandbox serve"}},
+		{[]string{"concurrency"}, []string{"sign", "promote"}},
+	} {
+		for _, flag := range removed.flags {
+			for _, command := range removed.commands {
+				var out bytes.Buffer
+				args := append(strings.Fields(command), "--"+flag+"=x")
+				status := cli.Run(context.Background(), polex.Named("polex"), args, cli.Streams{In: &out, Out: &out, Err: &out, Now: time.Now})
+				expect.That(t, status == cli.Usage && strings.Contains(out.String(), "unknown flag: --"+flag),
+					"polex %s: exit code %d\n%s", args, status, out.String())
+				_, hint, ok := strings.Cut(out.String(), "hint: ")
+				expect.That(t, ok && !strings.HasPrefix(hint, "run ") && !strings.HasPrefix(hint, "did you mean"),
+					"polex %s: no replacement in\n%s", args, out.String())
+			}
 		}
 	}
 }
