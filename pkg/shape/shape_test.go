@@ -176,7 +176,7 @@ func TestHints(t *testing.T) {
 		{neverCases, "the sender, in background scans", "background: false"},
 		{neverCases, "another version", `write "apps/v1/Deployment"`},
 		{mayFailCases, "a group that is gone", `write "apps/v1/Deployment"`},
-		{mayFailCases, "a group that is none", `write "v1/Pod"`},
+		{mayFailCases, "a group that is none", "write v1 for core/v1"},
 	} {
 		i := slices.IndexFunc(tc.of, func(c change) bool { return c.name == tc.name })
 		must.That(t, i >= 0, "there is no case %q", tc.name)
