@@ -71,6 +71,11 @@ func TestResolve(t *testing.T) {
 
 func TestRevisionErrors(t *testing.T) {
 	r, first, _ := branched(t)
+	for revision, want := range map[string]string{
+		strings.Repeat("0", 40): "does not have it", r.Line("rev-parse", "HEAD:a.yaml"): "not a commit",
+	} {
+		expect.Failure(resolve(r.Dir, revision))(t, want)
+	}
 	type report struct{ want, hint string }
 	reports := map[string]report{
 		first[:10]: {"does not have it", "write the whole hash"},

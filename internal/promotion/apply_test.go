@@ -228,6 +228,7 @@ func TestSignedIsALink(t *testing.T) {
 			}
 			head := r.Head()
 			q, err := r.try(r.Dir, promotion.Options{})
+			must.That(t, tc.committed || err == nil, "open: %v", err)
 			if !tc.committed {
 				r.link(tc.target, "signed")
 			}

@@ -72,7 +72,8 @@ func replaced(name, old, text string) func(*testing.T, string) {
 func moved(name, to string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		must.Do(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, to)))
-		must.Do(t, os.Symlink(filepath.Base(to), filepath.Join(dir, name)))
+		target := must.Get(filepath.Rel(filepath.Dir(name), to))(t)
+		must.Do(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 }
 

@@ -210,6 +210,7 @@ func TestSchemaExamples(t *testing.T) {
 		{"trustedRoot: root.json", `trustedRoot: ""`, schemaToo, "3:1", "is empty"},
 		{"trustedRoot: root.json", "trustedRoot: other.json", loadingAlone, "", "no such file"},
 		{"maxLifetime: 90d", `maxLifetime: ""`, schemaToo, "32:1", "is empty"},
+		{"maxLifetime: 90d", "maxLifetime:", schemaToo, "32:1", "is empty"},
 		{"maxLifetime: 90d", "maxLifetime: 0d", loadingAlone, "32:1", "is zero or negative"},
 		{"maxLifetime: 90d", "maxLifetime: -90d", schemaToo, "32:1", "is not a duration"},
 		{"maxLifetime: 90d", "maxLifetime: 1.5h", schemaToo, "32:1", "is not a duration"},

@@ -105,6 +105,7 @@ func judge(t *testing.T, v *verify.Verifier, doc *exception.Document, now time.T
 		return
 	}
 	checkMessage(t, doc, verified)
+	expect.Is(t, "signatures", len(readSeal(t, doc).Signatures), len(verified.Signatures()))
 }
 
 // answers compares the answer of a verification with a reason, "" for acceptance, and parts of the detail. It

@@ -285,7 +285,7 @@ func TestLinkedWorkTree(t *testing.T) {
 	for n := 0; ; n++ {
 		r := newRepository(t, waiting)
 		r.Git("pack-refs", "--all")
-		linked := r.link("linked")
+		linked := r.link("sign/here")
 		if linked.runUntil(n, "commit") != nil {
 			expect.That(t, n > len(stepsOf["commit"]), "only %d steps", n)
 			return
@@ -297,7 +297,7 @@ func TestLinkedWorkTree(t *testing.T) {
 		linked.clean()
 		r.clean()
 		expect.Is(t, fmt.Sprintf("killed at %d: the branch", n),
-			"Sign 3", r.Line("log", "--format=%s", "main..linked"))
+			"Sign 3", r.Line("log", "--format=%s", "main..sign/here"))
 	}
 }
 
