@@ -129,6 +129,8 @@ func FromObject(object map[string]any) (*Document, error) {
 }
 
 // Object returns the document's tree. Each call returns a new copy.
+//
+//go:noinline
 func (d *Document) Object() map[string]any { return d.root.object().(map[string]any) }
 
 // Source returns the document's own bytes, without the rest of its stream.

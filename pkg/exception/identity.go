@@ -22,6 +22,8 @@ type GroupKind struct {
 }
 
 // String returns "Kind.group", as kubectl writes it.
+//
+//go:noinline
 func (gk GroupKind) String() string {
 	if gk.Group == "" {
 		return gk.Kind
@@ -42,6 +44,8 @@ type Identity struct {
 }
 
 // String returns "Kind.group namespace/name".
+//
+//go:noinline
 func (id Identity) String() string {
 	name := id.Name
 	if id.Namespace != "" {

@@ -26,7 +26,7 @@ var checks = []check{
 	badSelectorCheck, badPodSecurityCheck, unknownPolicyKindCheck, ignoredAPICheck, namesNothingCheck,
 	badExpressionCheck, matchesEverythingCheck, conditionsMatchEverythingCheck, wildcardMatchCheck,
 	wildcardImageCheck, scopeCheck, wildcardPolicyCheck, wildcardRuleCheck, reachesGuardCheck,
-	reachesGuardPolicyCheck, unknownPolicyCheck, unknownRuleCheck, neverMatchesCheck, unknownKindCheck,
+	reachesGuardPolicyCheck, limitsCheck, unknownPolicyCheck, unknownRuleCheck, neverMatchesCheck, unknownKindCheck,
 	mayFailCheck, widerCheck, autogenRulesCheck, uselessPodSecurityCheck, exemptsNothingCheck, lifetimeCheck,
 	renewalCheck, statementsCheck, unknownAnnotationCheck, toolMetadataCheck, directiveCheck, claimsReviewCheck,
 	hiddenCharacterCheck, lookAlikeCheck, duplicateIdentityCheck, overlappingCheck, supersededLiveCheck,

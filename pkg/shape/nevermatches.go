@@ -237,8 +237,8 @@ func (s *subject) uselessParts() {
 }
 
 var uselessPodSecurityCheck = check{
-	About: "Finds `spec.podSecurity` in an exception from rules that are not podSecurity rules. It reads as if only " +
-		"some controls were exempt. Kyverno ignores the field there and skips the whole rule.",
+	About: "Finds `spec.podSecurity` in an exception from rules that are not podSecurity rules. Kyverno ignores the " +
+		"field there and skips the whole rule.",
 	Reasons: []Reason{{Name: reasonUselessPodSecurity,
 		Doc: "podSecurity restricts nothing, because no named rule is a podSecurity rule"}},
 	Run: func(s *subject) {

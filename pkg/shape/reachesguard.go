@@ -12,8 +12,8 @@ const ReasonReachesGuard = kyverno.ReasonReachesGuard
 var reachesGuardCheck = check{
 	About: "Finds an exception that could switch off the checks on exceptions: it matches PolicyExceptions, names a " +
 		"policy that guards them, or exempts resources in a namespace of Kyverno or polex. polex-guard applies " +
-		"[the same rules](guard.md#what-reaches-the-guard). No level permits such an exception. " +
-		"`guard.allowInKyverno` admits single objects in the namespace `kyverno`.",
+		"[the same rules](guard.md#what-reaches-the-guard). `guard.allowInKyverno` admits single objects in the " +
+		"namespace `kyverno`.",
 	Reasons: []Reason{{Name: ReasonReachesGuard, Doc: "the exception could switch off the checks on exceptions",
 		Fixed: true}},
 	Run: func(s *subject) {
@@ -30,7 +30,7 @@ var reachesGuardPolicyCheck = check{
 	Title: "Policies about exceptions",
 	About: "Finds an exception from a policy that matches PolicyExceptions: the exception would be exempt from that " +
 		"check. A policy for every kind counts too, unless it excludes PolicyException. The reason is " +
-		"`reaches-guard`, and no setting permits it.",
+		"`reaches-guard`.",
 	Run: func(s *subject) {
 		if s.config.Policies == nil {
 			return

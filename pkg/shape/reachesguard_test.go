@@ -5,8 +5,29 @@ import (
 	"testing"
 
 	"github.com/polex-dev/polex/pkg/shape"
+	"github.com/polex-dev/polex/pkg/trust/policyfile"
 	"github.com/polex-dev/polex/test/expect"
 )
+
+// limitCases: an exception is named if no authority may sign it.
+var limitCases = []change{
+	{name: "another namespace of conditions", of: policies, config: signers(exempting("team-b"), exempting("team-c")), want: []string{"10 beyond-limits spec.matchConditions"}},
+	{name: "its namespace for one of them", of: policies, config: signers(exempting("team-b"), exempting("team-a"))},
+	{name: "another namespace of a match", of: legacy, config: signers(exempting("team-b")), want: []string{"13 beyond-limits spec.match"}},
+	{name: "another policy", of: policies, config: signers(policyfile.Limits{Policies: policyfile.Names{"other-*"}}), want: []string{"10 beyond-limits spec.matchConditions"}},
+	{name: "a condition that polex does not recognise", of: policies, config: signers(exempting("team-a")), old: plainScope, new: inTeam + " || object.metadata.uid == 'x' && " + inTeam, want: []string{"10 beyond-limits spec.matchConditions"}},
+}
+
+func exempting(namespace string) policyfile.Limits {
+	return policyfile.Limits{Exempted: policyfile.Names{namespace}}
+}
+
+func signers(limits ...policyfile.Limits) (c shape.Config) {
+	for _, l := range limits {
+		c.Rules.Authorities = append(c.Rules.Authorities, policyfile.Authority{Name: "a", Limits: l})
+	}
+	return c
+}
 
 var guardCases = []change{
 	{name: "a policy of one's own", of: legacy, config: shape.Config{GuardPolicies: []string{"require-*"}}, want: []string{"11 reaches-guard spec.exceptions[0].policyName"}},

@@ -91,6 +91,7 @@ func cases() map[string][]change {
 		"hiddencharacter":    hiddenCases,
 		"lookalike":          lookAlikeCases,
 		"scope":              scopeCases,
+		"limits":             limitCases,
 		"wildcardimage":      wildcardImageCases,
 		"wildcardmatch":      wildcardMatchCases,
 		"exemptsnothing":     exemptsNothingCases,

@@ -130,6 +130,7 @@ func macros() cel.EnvOption {
 	return cel.Macros(all...)
 }
 
+//go:noinline
 func twoVariables(name string) cel.MacroFactory {
 	return func(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 		if err := checkVariables(f, args[0], args[1]); err != nil {
